@@ -19,11 +19,12 @@ from selfdict._display import at_least, percent, plain
 from selfdict._optional import optional
 from selfdict.report import words
 from selfdict.report.charts import Chart, band_axis, band_labels
-from selfdict.report.evidence import proof_notes, statements
+from selfdict.report.evidence import statements
 from selfdict.report.pictures import Maps, map_pictures
 from selfdict.report.probe import packed_pixels, rounded
 from selfdict.report.tables import compared, match_charts, material_rows, pixel_marks
-from selfdict.scene.facts import Fact, figures, method_in_words, unexplained_in_words
+from selfdict.scene import facts
+from selfdict.scene.facts import Fact
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 
@@ -106,6 +107,7 @@ def render_report(
     """
     jinja2 = optional("jinja2")
     environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_package_text),
         autoescape=True,
         # A misspelt variable is an error instead of an empty text.
         undefined=jinja2.StrictUndefined,
@@ -114,7 +116,7 @@ def render_report(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"percent": percent, "at_least": at_least}
+    environment.filters |= {"percent": percent, "at_least": at_least, "translate": translate}
     script = _package_text("report.js") + _package_text("explore.js")
     # The page's security policy allows the script with this hash only: text of a scene that got
     # past the escaping would still not run.
@@ -122,8 +124,8 @@ def render_report(
     if parameters is None:
         parameters = result.parameters
     # Only files of this package are marked as safe; the template escapes every other value.
-    page: str = environment.from_string(_package_text("report.html.j2")).render(
-        _variables(result, scene, translate),
+    page: str = environment.get_template("report.html.j2").render(
+        _variables(result, scene),
         title=title,
         parameters=parameters,
         command=command,
@@ -150,9 +152,7 @@ def _printable(value: Any) -> Any:
     )
 
 
-def _variables(
-    result: UnmixResult, scene: xr.DataArray, translate: Callable[[str], str]
-) -> dict[str, Any]:
+def _variables(result: UnmixResult, scene: xr.DataArray) -> dict[str, Any]:
     """Return the variables of the template that follow from the result and its scene."""
     maps = Maps(result)
     pictures, n_bytes = map_pictures(result, scene, maps, _PICTURE_BYTES)
@@ -169,15 +169,10 @@ def _variables(
         brightness_range = np.percentile(maps.of("brightness")[maps.valid], [5, 95])
     return {
         "result": result,
-        "kind": words.spectrum_kind(result),
-        "word": words.abundance_word(result),
-        "in_percent": words.are_shares(result),
-        "method": method_in_words(result),
-        "lead": words.lead(result),
+        "words": words,
+        "facts": facts,
         "figures": _figures(result, maps),
         "statements": statements(result),
-        "proof_notes": [translate(note) for note in proof_notes(result)],
-        "findings": [translate(sentence) for sentence in words.findings(result)],
         "width": width,
         "height": height,
         "thinned": maps.image_scale,
@@ -187,7 +182,6 @@ def _variables(
         "axis_label": band_axis(result.endmembers)[1],
         "matches": match_charts(result),
         "patches": list(zip(shown_patches, pixel_marks(places, maps, radius))),
-        "unexplained": unexplained_in_words(result),
         "brightness_range": brightness_range,
         "residuals": np.percentile(maps.of("residual")[maps.valid], [50, 95, 100]).tolist(),
         "comparison": compared(result),
@@ -198,7 +192,7 @@ def _variables(
 
 def _figures(result: UnmixResult, maps: Maps) -> list[Fact]:
     """Return the figures at the top of the page."""
-    shown = figures(result)
+    shown = facts.figures(result)
     if maps.of("uncertainty") is None:
         return shown
     typical = words.typical_error(result, maps.of("uncertainty")[:, maps.valid])

@@ -161,13 +161,20 @@ def method_in_words(result: "UnmixResult") -> str:
     return method_name(result.parameters["method"], n_candidates)
 
 
+def is_about_all_pixels(result: "UnmixResult") -> bool:
+    """Whether the candidates of the solution are all pixels with data."""
+    if result.solution is None or result.atoms is not None:
+        return False
+    return len(result.solution.diagonal) >= result.n_valid
+
+
 def candidates_in_words(result: "UnmixResult") -> str:
     """Return what the solution and the proof are about."""
     solution: Any = result.solution
     n_candidates = len(solution.diagonal)
     if result.atoms is not None:
         return f"all {n_candidates:,} spectra of the library"
-    if n_candidates >= result.n_valid:
+    if is_about_all_pixels(result):
         return f"all {result.n_valid:,} pixels"
     if result.parameters.get("candidates") is None:
         return f"{n_candidates:,} of {result.n_valid:,} pixels"
