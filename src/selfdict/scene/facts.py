@@ -79,8 +79,8 @@ def figures(result: "UnmixResult") -> list[Fact]:
         Fact("relative error", percent(error), _other_error(result), error),
     ]
     if result.gap is not None:
-        note = "between these weights and the best ones"
-        found.append(Fact("certified gap", percent(result.gap), note, result.gap))
+        note = "at most, from the best weights"
+        found.append(Fact("certified gap", at_most(result.gap), note, result.gap))
     found += [
         _figure("pixels", result.n_valid, f"with data, of {n_rows:,} × {n_columns:,}"),
         _figure("bands", n_bands, f"used{_wavelength_range(result)}"),
