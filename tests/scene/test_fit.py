@@ -60,6 +60,8 @@ def test_noise_in_water_vapour_is_named_and_left_out(wet):
     result = unmix(wet, 4)
     assert result.relative_error == pytest.approx(clean.relative_error, rel=1e-3)
     assert result.fit.is_sound
+    # It is said where the verdict is.
+    assert "46–50, 67–74" in " ".join(result.fit.sentences)
 
 
 def test_noise_that_is_kept_is_the_headline(wet):

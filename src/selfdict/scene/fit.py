@@ -32,18 +32,23 @@ class Fit:
         Number of endmembers.
     faults : tuple of str
         What seems wrong with the data, one sentence each.
+    left_out : tuple of str
+        Which bands are left out as noise, one sentence each.
     """
 
     error: float
     noise: float | None
     n_materials: int
     faults: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, maps: Maps, n_materials: int, look: Preflight) -> "Fit":
         """Judge the maps by what was seen in the scene before."""
         faults = tuple(finding.sentence for finding in look.findings if finding.is_fault)
-        return cls(maps.relative_error, look.noise_error, n_materials, faults)
+        noise = [finding for finding in look.findings if finding.kind == "noisy bands"]
+        left_out = tuple(finding.sentence for finding in noise)
+        return cls(maps.relative_error, look.noise_error, n_materials, faults, left_out)
 
     @property
     def is_poor(self) -> bool:
@@ -80,7 +85,7 @@ class Fit:
         if self.noise is not None:
             error += f"; {noise} would leave {percent(self.noise)}"
         found = [f"{error}."]
-        found += [f"{fault[0].upper()}{fault[1:]}." for fault in self.faults]
+        found += [f"{said[0].upper()}{said[1:]}." for said in (*self.left_out, *self.faults)]
         if self.is_poor and not self.faults:
             found.append(
                 f"Likely causes: too few materials ({self.n_materials}), faulty bands, undeclared "
