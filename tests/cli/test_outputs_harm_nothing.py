@@ -318,3 +318,10 @@ def test_a_figure_replaces_no_input(inputs, tmp_path):
     assert "--force" in refused(tmp_path, *words)
     assert run(*words, "--force").exit_code == 0
     assert figure.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_an_error_names_the_place_that_the_user_gave(tmp_path):
+    with pytest.raises(SceneError) as caught, output_folder(tmp_path / "result") as folder:
+        raise SceneError(folder / "maps" / "a.tif", "cannot be written")
+    assert caught.value.path == str(tmp_path / "result" / "maps" / "a.tif")
+    assert list(tmp_path.iterdir()) == []

@@ -40,6 +40,7 @@ for suffix, (write, data, limits) in files.items():
             print(suffix, limit)
         except SceneError as error:
             assert "cannot be written" in error.reason and error.path == path
+            assert "previous exception" not in error.reason
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
     write(data, path, overwrite=True)
 np.save(f"{sys.argv[1]}/values.npy", scene.values)

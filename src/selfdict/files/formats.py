@@ -155,8 +155,8 @@ def format_by_suffix(path: Path) -> str:
     if suffix in _HYPERSPY_SUFFIXES:
         raise SceneError(
             path,
-            f"{suffix} is read by HyperSpy: signal = hyperspy.api.load({path.name!r}); "
-            "then unmix(numpy.moveaxis(signal.data, -1, 0), 5)",
+            f"{suffix} is read by HyperSpy, in Python: signal = hyperspy.api.load({path.name!r}); "
+            "result = selfdict.unmix(signal.data, 5)",
         )
     if any(is_plain_file(header) for header in header_names(path)):
         return "envi"

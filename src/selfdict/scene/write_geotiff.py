@@ -88,12 +88,18 @@ def write_raster(
 
 def _write_rows(file: Any, parts: list[slice], values_of: Callable[[slice], Array]) -> list[int]:
     """Write some rows at a time, and return the checksum of each band."""
+    from rasterio.errors import RasterioIOError
     from rasterio.windows import Window
 
     checksums = [0] * file.count
     for rows in parts:
         values = values_of(rows)
-        file.write(values, window=Window(0, rows.start, file.width, rows.stop - rows.start))
+        window = Window(0, rows.start, file.width, rows.stop - rows.start)
+        try:
+            file.write(values, window=window)
+        except RasterioIOError as error:
+            # Its own message points to the exception before it.
+            raise OSError(f"{error.__cause__ or error}; the disk may be full") from error
         for band, image in enumerate(values):
             checksums[band] = zlib.crc32(image.tobytes(), checksums[band])
     return checksums
