@@ -234,7 +234,7 @@ def test_errors_name_the_file_as_it_was_given(tmp_path, monkeypatch):
     assert caught.value.path == "cube.hdr"
 
 
-@pytest.mark.parametrize("suffix", [".hdr", ".npy"])
+@pytest.mark.parametrize("suffix", [".hdr", ".npy", ".tif"])
 def test_a_file_that_is_cut_short_while_it_is_used(tmp_path, suffix):
     path = tmp_path / f"cube{suffix}"
     data = path
@@ -242,11 +242,13 @@ def test_a_file_that_is_cut_short_while_it_is_used(tmp_path, suffix):
         np.save(path, np.random.default_rng(0).random((20, 300, 40)))
     else:
         write_scene(full_scene().pad(y=(0, 4000), mode="edge"), path)
-        data = tmp_path / "cube.img"
-    scene = read_scene(path)
+        if suffix == ".hdr":
+            data = tmp_path / "cube.img"
+    scene = read_scene(path).chunk(y=1000)
     os.truncate(data, 200)
-    with pytest.raises(SceneError):
+    with pytest.raises(SceneError) as caught:
         scene.compute()
+    assert "previous exception" not in caught.value.reason
 
 
 def test_reading_imports_no_library_of_files(tmp_path):

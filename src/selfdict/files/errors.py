@@ -39,8 +39,11 @@ class SceneError(InputError):
         return SceneError, (self.path, self.reason)
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of an exception's message, or the name of its class if it has none."""
+    # Of rasterio; the one before it says what is wrong.
+    if error.__cause__ is not None and "See previous exception" in str(error):
+        return first_line(error.__cause__)
     lines = str(error).splitlines()
     if lines and lines[0]:
         return lines[0]

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.files.errors import SceneError
+from selfdict.files.errors import SceneError, first_line
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.metadata import crs_of, scaling_of, transform_of
 
@@ -98,8 +98,7 @@ def _write_rows(file: Any, parts: list[slice], values_of: Callable[[slice], Arra
         try:
             file.write(values, window=window)
         except RasterioIOError as error:
-            # Its own message points to the exception before it.
-            raise OSError(f"{error.__cause__ or error}; the disk may be full") from error
+            raise OSError(f"{first_line(error)}; the disk may be full") from error
         for band, image in enumerate(values):
             checksums[band] = zlib.crc32(image.tobytes(), checksums[band])
     return checksums
