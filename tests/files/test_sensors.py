@@ -117,6 +117,9 @@ def test_masks_beside_a_scene(tmp_path, swath):
     path = write_emit(tmp_path / "EMIT_L2A_RFL_001_20220827.nc", swath)
     with pytest.raises(SceneError):
         read_scene(path, quality=True)
+    renamed = write_emit(tmp_path / "renamed.nc", swath)
+    with pytest.raises(SceneError, match="renamed, so give the masks"):
+        read_scene(renamed, quality=True)
     clouds = np.zeros((2, 3))
     clouds[0, 1] = 1
     masks = tmp_path / "EMIT_L2A_MASK_001_20220827.nc"
