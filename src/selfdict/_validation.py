@@ -84,8 +84,7 @@ def refuse_gradient(tensor: Any) -> None:
     """Raise an error for a tensor whose gradient is recorded, which would end here in silence."""
     if tensor.requires_grad:
         raise InputError(
-            "a tensor with requires_grad cannot be used: no gradient passes through this; pass "
-            "tensor.detach()"
+            "gradients are not supported: pass tensor.detach() for a tensor with requires_grad"
         )
 
 
@@ -242,5 +241,5 @@ def as_indices(indices: ArrayLike, n: int, name: str = "indices") -> Array:
             f"{name} must be a vector of integers, got shape {K.shape} and dtype {K.dtype}"
         )
     if K.min() < 0 or K.max() >= n or np.unique(K).size < K.size:
-        raise InputError(f"{name} must be distinct and lie between 0 and {n - 1}, got {K.tolist()}")
+        raise InputError(f"{name} must be distinct and between 0 and {n - 1}; got {K.tolist()}")
     return K

@@ -148,7 +148,7 @@ def test_an_image_that_is_scaled_already(tmp_path, name):
     assert (scaling_of(scene)[0] == 1).all()
     assert scene.wavelength.values[-1] == WAVELENGTH[-1]
     notes = notes_of(scene)
-    assert any("the image holds float32, not integers" in note for note in notes)
+    assert any("the values are float32: they are assumed" in note for note in notes)
     assert any("its sidecar -32768" in note for note in notes)
 
 

@@ -65,7 +65,7 @@ def test_other_cubes_of_the_same_layout(tmp_path, swath, name, suffix):
     assert scene.wavelength.values[[0, -1]].tolist() == [400.0, 2400.0]
     np.testing.assert_array_equal(scene.values[:, 0, 1], swath[0, 0])
     assert transform_of(scene).a == 0.5
-    assert f"the values are those of '{name}', no reflectances" in scene.attrs["selfdict_notes"]
+    assert f"the values are '{name}', not reflectances" in scene.attrs["selfdict_notes"]
     np.testing.assert_array_equal(read_scene(path, variable=name).values, scene.values)
 
 
@@ -356,7 +356,7 @@ def test_prisma_that_is_scaled_already(tmp_path):
     assert (scaling_of(scene)[0] == 1).all()
     assert (scaling_of(scene)[1] == 0).all()
     for name in ("VNIR_Cube", "SWIR_Cube"):
-        note = f"{name} holds float32, not integers: it is taken as scaled already"
+        note = f"{name} has float32 values: they are assumed to be scaled already"
         assert note in notes_of(scene)
 
 

@@ -130,7 +130,7 @@ class StoredCube:
         """Leave out further pixels, which a file of the product marks (y, x)."""
         if is_marked.shape != self.shape[1:]:
             raise InputError(
-                f"must mark the {self.shape[1:]} pixels of the scene, got {is_marked.shape}"
+                f"the mask must have the shape {self.shape[1:]} of the scene, got {is_marked.shape}"
             )
         self.coords["valid"] = self.coords.get("valid", True) & ~is_marked
 

@@ -91,7 +91,7 @@ def _find_name(
     if wanted is not None:
         name = wanted.strip("/")
         if name not in variables:
-            raise InputError(f"has no array {wanted!r}; of three axes there are: {listed}")
+            raise InputError(f"has no array {wanted!r}; arrays with three axes: {listed}")
         return name
     sizes: set[int | None] = {n_bands}
     if n_bands is None:
@@ -105,7 +105,7 @@ def _find_name(
     for names in (list(cubes), at_root, by_last_axis, by_any_axis):
         if len(names) == 1:
             return names[0]
-    raise InputError(f"expected one array of 3 axes, name one by variable=…; there are: {listed}")
+    raise InputError(f"expected one array with 3 axes: select one with variable=… from {listed}")
 
 
 def _cubes(variables: Mapping[str, Variable]) -> dict[str, str]:

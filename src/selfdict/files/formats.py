@@ -114,7 +114,7 @@ def options_of(
     unknown = sorted(options.keys() - parameters.keys())
     # A mask is read with the options of the scene.
     if unknown and not options.get("as_mask"):
-        raise InputError(f"{title} is read without the option {', '.join(unknown)}")
+        raise InputError(f"{title} files do not take the option {', '.join(unknown)}")
     return {name: value for name, value in options.items() if name in parameters}
 
 
@@ -155,7 +155,7 @@ def format_by_suffix(path: Path) -> str:
     if suffix in _HYPERSPY_SUFFIXES:
         raise SceneError(
             path,
-            f"{suffix} is read by HyperSpy, in Python: signal = hyperspy.api.load({path.name!r}); "
+            f"{suffix} files are read with HyperSpy: signal = hyperspy.api.load({path.name!r}); "
             "result = selfdict.unmix(signal.data, 5)",
         )
     if any(is_plain_file(header) for header in header_names(path)):

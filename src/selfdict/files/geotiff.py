@@ -33,7 +33,7 @@ def read(path: Path) -> StoredCube:
     if path.suffix.lower() == ".hdr":
         image = tiff_of_header(path)
         if image is None:
-            raise InputError("has no GeoTIFF beside it")
+            raise InputError("no GeoTIFF was found next to it")
         path = image
     cube = read_image(path)
     for name in header_names(path):
@@ -114,7 +114,7 @@ def add_header(cube: StoredCube, header: envi.Header) -> None:
     if cube.dtype.kind != "f":
         envi.add_scale(cube, header)
     elif any(name.endswith(("gain values", "scale factor")) for name in header.fields):
-        cube.notes.append(f"the image holds {cube.dtype}, not integers: it is taken as scaled")
+        cube.notes.append(f"the values are {cube.dtype}: they are assumed to be scaled already")
 
 
 def _notes(file: Any) -> list[str]:

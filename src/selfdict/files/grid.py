@@ -263,7 +263,7 @@ def _map_info(crs: Any, transform: Affine) -> str:
     # The field holds two steps and an angle, which is less than four numbers can express.
     if not _rotated_grid(dx, dy, rotation).almost_equals(linear, 1e-9 * dx):
         raise InputError(
-            "an ENVI header can turn a grid, not shear or mirror it: "
+            "an ENVI header can describe a rotated grid, not a sheared or mirrored one: "
             f"transform {tuple(transform)[:6]}"
         )
     name, options = _projection(crs)

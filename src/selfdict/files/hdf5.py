@@ -73,7 +73,9 @@ class Hdf5File:
         """Return the dataset of a path; it is an error if there is none."""
         dataset = self.dataset(name)
         if dataset is None:
-            raise SceneError(self.path, f"has no dataset {name} of its own")
+            raise SceneError(
+                self.path, f"has no dataset {name} (links to other files are not followed)"
+            )
         return dataset
 
     def datasets(self) -> dict[str, Any]:
@@ -145,7 +147,7 @@ class Hdf5File:
         if values is None:
             return None
         if values.size != 1:
-            raise SceneError(self.path, f"{name} must be one number, it has {values.size}")
+            raise SceneError(self.path, f"{name} must be a single number, it has {values.size}")
         return float(values[0])
 
 
@@ -199,7 +201,7 @@ def read_file(
             if names:
                 return _read_product(file, product, names, options)
     if options and "as_mask" not in options:
-        raise InputError(f"HDF5 is read without the option {', '.join(options)}")
+        raise InputError(f"HDF5 files do not take the option {', '.join(options)}")
     return read_cube(file.variables(), variable, layout)
 
 

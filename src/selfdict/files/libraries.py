@@ -68,7 +68,7 @@ def _gather(records: Sequence[Record]) -> StoredLibrary:
         if record.fwhm is not None:
             fwhm[k, :n] = record.fwhm
     if np.isnan(values).all():
-        raise InputError("holds no value that is not deleted")
+        raise InputError("all its values are marked as deleted")
     if all(np.array_equal(record.wavelength, first.wavelength) for record in records):
         wavelength = first.wavelength
     library = StoredLibrary(values, [record.name for record in records], wavelength)
@@ -117,7 +117,7 @@ def _read_npz(path: Path) -> StoredLibrary:
     with np.load(path, allow_pickle=False) as arrays:
         matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
         if not matrices or "names" not in arrays:
-            raise InputError("must hold a matrix 'spectra' or 'D', and 'names'")
+            raise InputError("must contain 'names' and a matrix 'spectra' or 'D'")
         values = arrays[matrices[0]]
         names = arrays["names"].ravel().astype(np.str_).tolist()
         # D is a dictionary, with its atoms as columns. Spectra are found by the number of names.
@@ -214,4 +214,4 @@ def _add_bands(library: StoredLibrary, listed: Mapping[str, Array]) -> None:
                 library.notes.append(f"{name!r} is used, {names} not")
     describe_bands(library, *chosen["wavelength"], *chosen["fwhm"])
     if chosen["wavelength"][0] is not None and library.wavelength is None:
-        raise InputError("has wavelengths in a unit that is none of length")
+        raise InputError("the unit of its wavelengths is not a length")

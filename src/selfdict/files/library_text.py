@@ -54,8 +54,8 @@ def _read_record(path: Path) -> Record:
         return _read_ecostress(path)
     raise SceneError(
         path,
-        "is no spectrum: its first line is neither that of a spectrum of the USGS library "
-        "('splib07a Record=…') nor that of ECOSTRESS and ASTER ('Name: …')",
+        "is not a spectrum: expected 'splib07a Record=…' (USGS) or 'Name: …' (ECOSTRESS, ASTER) in "
+        "the first line",
     )
 
 
@@ -101,7 +101,9 @@ def _find_spectra(path: Path) -> list[Path]:
     if len(samplings) > 1:
         # Each has all spectra of the library, convolved to one sensor.
         names = ", ".join(sorted(samplings))
-        raise SceneError(path, f"holds the library several times: name one folder of {names}")
+        raise SceneError(
+            path, f"contains the library several times: give one of its folders {names}"
+        )
     if not spectra:
         raise SceneError(path, "holds no text file of the USGS, ECOSTRESS or ASTER libraries")
     return spectra
@@ -161,7 +163,7 @@ def _read_usgs(path: Path) -> Record:
     if len(words) < 3 or words[-1] not in ("AREF", "RREF", "RTGC", "TRAN"):
         words = [*words, *path.stem.split("_")[-2:]]
     if words[-1] == "TRAN":
-        raise SceneError(path, "must hold reflectances, it holds transmittances (TRAN)")
+        raise SceneError(path, "contains transmittances (TRAN), expected reflectances")
     values = _table(path, lines[1:], 1)[:, 0]
     values[values < DELETED_BELOW] = np.nan
     tables = _nearest_tables(path, _WAVELENGTHS)
@@ -169,8 +171,8 @@ def _read_usgs(path: Path) -> Record:
     if wavelength is None:
         raise SceneError(
             path,
-            f"holds {len(values)} values: of {len(tables)} files …Wavelengths….txt beside or above "
-            "it there must be one that belongs to it",
+            f"has {len(values)} values, but none of the {len(tables)} files …Wavelengths….txt "
+            "next to it or above it belongs to it",
         )
     fwhm = _choose(_nearest_tables(path, _WIDTHS), len(values), words[-2])
     # The channels of neighbouring detectors overlap, so that they need not be in order.
@@ -245,7 +247,7 @@ def _read_ecostress(path: Path) -> Record:
     wavelength, values = _table(path, data, 2).T
     nanometres = to_nanometres(wavelength, x[1])
     if nanometres is None or not (nanometres > 0).all():
-        raise SceneError(path, f"must hold positive wavelengths, their unit is {x[1][:60]!r}")
+        raise SceneError(path, f"wavelengths must be positive lengths; their unit is {x[1][:60]!r}")
     if re.search("percent|%", header["y units"].lower()):
         values = values / 100
     # Files of the ASTER library begin at the longest wavelength.

@@ -50,8 +50,8 @@ def check_declared(cube: StoredCube, held: int, max_bytes: int | None) -> None:
     allowed = allowed_bytes(held, max_bytes)
     if needed > allowed:
         raise InputError(
-            f"declares {needed} bytes for a mask and coordinates but holds {held}; "
-            f"at most {allowed} are allocated at once (max_bytes)"
+            f"needs {needed} bytes for a mask and coordinates; for a file of {held} bytes at most "
+            f"{allowed} are allocated at once (max_bytes)"
         )
 
 
@@ -66,7 +66,7 @@ def check_plain(path: Path) -> os.stat_result:
             reason = "only scenes are read from addresses, with https://, http:// or s3://"
         raise SceneError(path, reason) from error
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-        raise SceneError(path, "is neither a plain file nor a folder")
+        raise SceneError(path, "is not a regular file or folder")
     return found
 
 

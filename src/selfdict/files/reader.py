@@ -254,7 +254,7 @@ class _Child:
         """Wait until the process has loaded what it needs."""
         try:
             if self._next_line(_START_SECONDS) != "ready":
-                raise _DeadError("does not start")
+                raise _DeadError("could not be started")
         except BaseException:
             self.close()
             raise
@@ -290,7 +290,7 @@ class _Child:
         try:
             return unpack(line, self.memory)
         except ValueError:
-            raise _DeadError("gives no answer that can be used") from None
+            raise _DeadError("returns an answer that cannot be used") from None
 
     def _end(self) -> str:
         """Return how the process ended."""

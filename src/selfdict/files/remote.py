@@ -170,7 +170,7 @@ def read(path: Path, *, address: str, **options: Any) -> StoredCube:
     if name in ("netcdf", "hdf5"):
         return _read_hdf5(path, address, **options)
     raise SceneError(
-        address, "only GeoTIFF, NetCDF 4, HDF5 and zarr are read from elsewhere: download it first"
+        address, "only GeoTIFF, NetCDF 4, HDF5 and zarr can be read from an address: download it"
     )
 
 
@@ -192,7 +192,7 @@ def _s3fs(address: str) -> Any:
         return import_module("s3fs")
     except ModuleNotFoundError:
         raise SceneError(
-            address, "of files on S3 only GeoTIFF is read without s3fs: pip install s3fs"
+            address, "reading this format from S3 needs s3fs: pip install s3fs"
         ) from None
 
 
@@ -275,7 +275,7 @@ def _read_item(path: Path, address: str, **options: Any) -> StoredCube:
     file = _open(address)
     item = json.loads(file.read(file.size))
     if not isinstance(item, dict) or not isinstance(item.get("assets"), dict):
-        raise SceneError(address, "is no STAC item: it has no assets")
+        raise SceneError(address, "is not a STAC item: it has no assets")
     wanted = options.pop("variable", None)
     fitting = {}
     for key, asset in item["assets"].items():

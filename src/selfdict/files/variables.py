@@ -129,8 +129,8 @@ def describe_values(cube: StoredCube, attrs: Mapping[str, Any]) -> None:
         values = parse_numbers(attrs[name], f"the attribute {name}")
         if values.size not in (1, n_bands):
             raise InputError(
-                f"the attribute {name} must be one number, or one for each of the {n_bands} bands, "
-                f"it has {values.size}"
+                f"the attribute {name} must be a single number or one for each of the {n_bands} "
+                f"bands; it has {values.size}"
             )
         setattr(cube, name, values)
         if values.size == 1:

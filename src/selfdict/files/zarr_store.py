@@ -49,7 +49,7 @@ def read_group(
     for name, array in arrays:
         metadata = array.metadata.to_dict()
         if _PICKLE.search(json.dumps(metadata, default=str)):
-            raise InputError(f"{name} asks for the codec pickle, which is not read")
+            raise InputError(f"{name} uses the codec pickle, which could run code and is refused")
         attrs = dict(array.attrs)
         dims = attrs.pop("_ARRAY_DIMENSIONS", None) or metadata.get("dimension_names")
         if dims is None:
@@ -65,7 +65,7 @@ def read_group(
             array.shards or array.chunks,
         )
     if not variables and isinstance(store, str):
-        raise InputError("lists no arrays: on a server its metadata must be consolidated, see zarr")
+        raise InputError("has no consolidated metadata, which a store on a server needs")
     return read_cube(variables, variable, layout)
 
 

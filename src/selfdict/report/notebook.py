@@ -96,7 +96,7 @@ class Page:
 
     def __init__(self, result: UnmixResult) -> None:
         if result.scene is None:
-            raise InputError("the result does not know its scene: use write_report with the scene")
+            raise InputError("the result does not contain its scene: pass it to write_report")
         self._html = render_report(result, result.scene, title="Unmixing")
 
     def __str__(self) -> str:

@@ -186,7 +186,7 @@ def plot_map(result: UnmixResult, name: str = "residual", ax: Any = None) -> Any
         raise InputError(f"name must be one of {', '.join(shown)}; got {name!r}")
     values, colours, label = shown[name]
     if values is None:
-        raise InputError(f"there is no map of the {name}: the scene was unmixed without it")
+        raise InputError(f"the result has no map of {name}")
     known = maps.valid & np.isfinite(values)
     ax = _axes(ax)
     image = _map(ax, values, known, colour_limit(values, known), colours)

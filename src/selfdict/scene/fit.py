@@ -89,7 +89,8 @@ class Fit:
         if self.is_poor and not self.faults:
             found.append(
                 f"Likely causes: too few materials ({self.n_materials}), faulty bands, undeclared "
-                "no-data values, exchanged axes, or a product that is no reflectance or radiance."
+                "no-data values, exchanged axes, or values that are neither reflectance nor "
+                "radiance."
             )
         return found
 

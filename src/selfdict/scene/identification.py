@@ -71,9 +71,9 @@ class Match:
             found += f", the next material is {second.material} at {second.angle:.1f}°"
         if self.material is not None:
             return f"{self.material}: {found}"
-        reason = f"the nearest is farther than {MAX_ANGLE:g}°"
+        reason = f"the nearest angle exceeds {MAX_ANGLE:g}°"
         if first.angle <= MAX_ANGLE:
-            reason = "two materials are about as near"
+            reason = "two materials have similar angles"
         return f"no match, {reason}: {found}"
 
 

@@ -227,7 +227,7 @@ def _about_scale(scene: xr.DataArray, typical: float | None) -> _Found:
         return
     after = f"a typical value is {typical:.4g} after scaling"
     if typical > 2:
-        reason = "right for radiance, too high for reflectance, which is 0 to 1"
+        reason = "plausible for radiance, too high for reflectance (0 to 1)"
         yield "wrong scale", f"{after}: {reason}"
     if 0 < typical < 1e-3:
         yield "wrong scale", f"{after}: too low for reflectance"
@@ -284,7 +284,7 @@ def _about_bands(scene: xr.DataArray, statistics: BandStatistics, look: Prefligh
     dead = look.dead & ~look.marked
     if look.dead.all():
         sentence = (
-            "every band holds one value in all pixels: there is nothing to tell materials apart"
+            "every band has the same value in all pixels, so materials cannot be distinguished"
         )
         yield "dead bands", sentence
     elif dead.any():

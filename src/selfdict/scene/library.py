@@ -252,8 +252,8 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
     spectra &= has_value[:, bands].all(axis=1)
     if not bands.any() or not spectra.any():
         raise InputError(
-            "the spectra of the library have no range of wavelengths in common with the scene and "
-            "with each other: divide the library"
+            "no range of wavelengths is covered by the scene and by all spectra of the library: "
+            "split the library"
         )
     kept = build_library(
         values[np.ix_(spectra, bands)],

@@ -404,7 +404,7 @@ def fit_in_time(plan: Plan, choice: Choice, points: Points) -> Plan:
     if has_many and plan.client is None:
         seconds = _seconds_of_mapping(plan, choice, points)
         if seconds > _LONG:
-            warn_caller(f"mapping {plan.r} endmembers takes about {in_words(seconds)} here")
+            warn_caller(f"mapping {plan.r} endmembers will take about {in_words(seconds)}")
     return plan
 
 

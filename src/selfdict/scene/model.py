@@ -178,7 +178,7 @@ def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
     names = {dim: standard_name(dim) or "" for dim in scene.dims}
     if set(names.values()) != set(DIMS):
         raise InputError(
-            f"cannot tell which of the dims {scene.dims} are band, y and x: rename them"
+            f"cannot tell which of the dims {scene.dims} are band, y and x; rename them"
         )
     (band,) = (dim for dim, new in names.items() if new == "band")
     wavelength = None
@@ -316,7 +316,7 @@ def _warn_of_another_axis(cube: Array) -> None:
         return
     warn_caller(
         f"the last axis of the array, {cube.shape}, is taken as the bands, but spectra along axis "
-        f"{axis} are more alike: np.moveaxis(array, {axis}, -1) takes that one",
+        f"{axis} are more alike; if these are the bands, pass np.moveaxis(array, {axis}, -1)",
     )
 
 

@@ -179,7 +179,7 @@ class UnmixOptions:
             if is_given and not self.is_fgnsr:
                 raise InputError(f"{setting} needs method='fgnsr'; got method={self.method!r}")
         if self.library is not None and (is_average or self.compare):
-            raise InputError("averages and compare are of pixels: they do not go with library=…")
+            raise InputError("endmembers='average' and compare cannot be combined with library=…")
 
     def _check_estimator(self) -> None:
         """Refuse parameters that the estimator would refuse, once the scene had been read."""

@@ -113,7 +113,9 @@ def connected(scheduler: str) -> Iterator[Any]:
         reason = type(error).__name__
         if str(error):
             reason = str(error).splitlines()[0]
-        raise InputError(f"no dask scheduler answers at {scheduler!r}: {reason}") from error
+        raise InputError(
+            f"could not connect to a dask scheduler at {scheduler!r}: {reason}"
+        ) from error
     try:
         yield client
     finally:

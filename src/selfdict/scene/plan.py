@@ -205,8 +205,8 @@ def _choice(options: UnmixOptions, n_pixels: int, n_bands: int, r: int) -> Candi
         n_seen = options.max_pixels
         everything = CandidateChoice(
             None,
-            f"A random sample of about {n_seen:,} of {n_pixels:,} pixels, and extreme ones, are "
-            "the candidates, as max_pixels asks for.",
+            f"The candidates are a random sample of about {n_seen:,} of {n_pixels:,} pixels, and "
+            "extreme pixels (max_pixels).",
         )
     candidates = options.candidates
     if candidates is None:

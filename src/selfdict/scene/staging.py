@@ -120,11 +120,11 @@ def check_free(
         protected |= _identities(path)
     for path in found:
         if not protected.isdisjoint(_identities(path)):
-            raise SceneError(path, "is an input, which is never replaced; choose another output")
+            raise SceneError(path, "is an input of this run; choose another output")
         if not overwrite:
             raise SceneError(path, f"exists already; use {option} to replace it")
         if path.is_symlink() or not (path.is_file() or is_zarr_store(path)):
-            raise SceneError(path, "is neither a file nor a zarr store, and is not replaced")
+            raise SceneError(path, "is not a file or zarr store; choose another output")
 
 
 def _identities(path: Path) -> set[tuple[int, int]]:

@@ -342,8 +342,8 @@ def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
     for found in choice.alike:
         *first, last = (str(k + 1) for k in found)
         notes.append(
-            f"materials {', '.join(first)} and {last} may be one: their spectra differ by less "
-            "than the pixels of their groups do, and their maps may be added"
+            f"materials {', '.join(first)} and {last} may be the same: their spectra differ less than "
+            "the pixels of their groups do, and their maps may be added"
         )
     if choice.left_aside:
         weight = sum(kind.weight for kind in choice.left_aside)
@@ -352,8 +352,8 @@ def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
             place = divmod(kind.index, scene.sizes["x"])
             heaviest.append(f"{place} with {percent(kind.weight)}")
         notes.append(
-            f"open pixels of {len(choice.left_aside)} kinds that are like no pure pixel have "
-            f"{percent(weight)} of the weight and are in no average; the heaviest are at row and "
+            f"open pixels of {len(choice.left_aside)} kinds, with {percent(weight)} of the weight, "
+            "are not similar to any pure pixel and are in no average; the heaviest are at row and "
             f"column {', '.join(heaviest)}"
         )
     return notes

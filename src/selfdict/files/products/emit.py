@@ -39,7 +39,7 @@ def _complete(opened: Opened, *, ortho: bool = True, quality: bool = False) -> N
     opened.file.require("sensor_band_parameters/wavelengths")
     cube.name = opened.cube_name
     if cube.name != "reflectance":
-        cube.notes.append(f"the values are those of {cube.name!r}, no reflectances")
+        cube.notes.append(f"the values are {cube.name!r}, not reflectances")
     if cube.nodata is None:
         cube.nodata = opened.file.require(opened.cube_name).fillvalue.item()
     _use_masks(opened, quality)
@@ -61,7 +61,7 @@ def _use_masks(opened: Opened, quality: bool) -> None:
         )
     if quality:
         if not has_masks:
-            raise InputError(f"quality=True needs its masks, {masks.name}, beside it")
+            raise InputError(f"quality=True needs {masks.name} next to the file")
         cube.leave_out(_flags(Hdf5File(masks)))
         cube.notes.append(f"pixels that {masks.name} flags as clouds or spacecraft are left out")
     elif has_masks:
@@ -109,7 +109,7 @@ def _place(opened: Opened, ortho: bool) -> None:
     glt = _look_up_table(opened)
     transform = file.numbers("@geotransform")
     if transform is None or transform.size != 6:
-        raise InputError("has a GLT but no geotransform of 6 numbers")
+        raise InputError("has a look-up table (GLT) but no geotransform of 6 numbers")
     cube.transform = tuple(transform.tolist())
     add_crs(cube, file.text("@spatial_ref") or "EPSG:4326")
     load_swath = cube.load
@@ -147,5 +147,7 @@ def _look_up_table(opened: Opened) -> Array:
     glt: Array = np.abs(np.stack(tables).astype(np.int64)) - 1
     _, n_rows, n_columns = opened.cube.shape
     if glt.ndim != 3 or (glt >= np.reshape((n_rows, n_columns), (2, 1, 1))).any():
-        raise InputError(f"the GLT points outside the {n_rows} × {n_columns} pixels of the sensor")
+        raise InputError(
+            f"the look-up table (GLT) refers to pixels outside of {n_rows} × {n_columns}"
+        )
     return glt

@@ -45,7 +45,7 @@ def _files(path: Path) -> tuple[Path, Path | None, Path | None] | None:
 def _required_files(path: Path) -> tuple[Path, Path | None, Path | None]:
     files = _files(path)
     if files is None:
-        raise InputError("there is no image …SPECTRAL_IMAGE.TIF of a product here")
+        raise InputError("contains no …SPECTRAL_IMAGE.TIF")
     return files
 
 
@@ -119,9 +119,7 @@ def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False)
     elif overlap is not None:
         raise InputError("overlap needs the file …METADATA.XML, which is missing")
     else:
-        cube.notes.append(
-            "…METADATA.XML is missing: it would tell wavelengths and scales of the image"
-        )
+        cube.notes.append("…METADATA.XML, which has the wavelengths and scales, is missing")
     _use_layers(cube, image, quality)
     return cube
 
@@ -147,7 +145,7 @@ def _add_metadata(cube: StoredCube, path: Path, overlap: str | None) -> None:
     # Products hold 16-bit numbers. Other software writes scaled values as floating-point numbers,
     # under the same name as a rule.
     elif cube.dtype.kind == "f":
-        cube.notes.append(f"the image holds {cube.dtype}, not integers: it is taken as scaled")
+        cube.notes.append(f"the values are {cube.dtype}: they are assumed to be scaled already")
     else:
         cube.notes.append("gains and offsets of …METADATA.XML are applied: value · gain + offset")
         cube.scale_factor = gain

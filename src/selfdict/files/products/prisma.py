@@ -101,7 +101,7 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
     part.add_offset = np.full(n_bands, low)
     # The product holds 16-bit numbers. Other software writes reflectance as it is.
     if part.dtype.kind == "f":
-        part.notes.append(f"{name} holds {part.dtype}, not integers: it is taken as scaled already")
+        part.notes.append(f"{name} has {part.dtype} values: they are assumed to be scaled already")
         part.scale_factor = np.ones(n_bands)
         part.add_offset = np.zeros(n_bands)
     return part
