@@ -95,7 +95,7 @@ def test_overlap(tmp_path, overlap, n_bands):
     path, _ = write_desis(tmp_path)
     result = run("info", path, "--overlap", overlap)
     assert result.exit_code == 2
-    assert "DESIS is read without the option overlap" in result.output
+    assert "DESIS files do not take the option overlap" in result.output
 
 
 def test_shape(tmp_path):

@@ -139,7 +139,7 @@ def test_files_of_microscopes_are_for_hyperspy(tmp_path, suffix):
     signal = SimpleNamespace(data=scene.values.transpose(1, 2, 0))
     hyperspy = SimpleNamespace(api=SimpleNamespace(load=lambda name: signal))
     names = {"hyperspy": hyperspy, "selfdict": selfdict}
-    exec(caught.value.reason.partition("Python: ")[2], names)
+    exec(caught.value.reason.partition("HyperSpy: ")[2], names)
     assert names["result"].abundances.shape == (5, 12, 10)
 
 

@@ -150,7 +150,7 @@ def read_scene(
         if scene.size == 0:
             raise SceneError(
                 path,
-                f"the region of rows {_span(rows)}, columns {_span(columns)} holds no pixel of the scene",
+                f"the region of rows {_span(rows)} and columns {_span(columns)} holds no pixel",
             )
     return scene
 
@@ -214,7 +214,7 @@ def _excluded(path: str | PathLike[str], layer: xr.DataArray, scene: xr.DataArra
         if distance is not None and not distance <= GRID_TOLERANCE:
             raise SceneError(
                 path,
-                f"the mask and the scene cover different areas: corners differ by {distance:.3g} pixels",
+                f"mask and scene cover different areas: a corner is {distance:.3g} pixels off",
             )
     excluded: Array = layer.values[0] != 0
     return excluded

@@ -342,8 +342,8 @@ def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
     for found in choice.alike:
         *first, last = (str(k + 1) for k in found)
         notes.append(
-            f"materials {', '.join(first)} and {last} may be the same: their spectra differ less than "
-            "the pixels of their groups do, and their maps may be added"
+            f"materials {', '.join(first)} and {last} may be the same: their spectra differ less "
+            "than the pixels of their groups do, and their maps may be added"
         )
     if choice.left_aside:
         weight = sum(kind.weight for kind in choice.left_aside)
