@@ -3,6 +3,7 @@
 Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interrupted.
 """
 
+import gc
 import sys
 import time
 from collections.abc import Sequence
@@ -25,4 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(130) from None
     if arguments is not None:
         arguments = list(arguments)
-    app(args=arguments, prog_name="selfdict")
+    try:
+        app(args=arguments, prog_name="selfdict")
+    finally:
+        # The process ends. Python would first search all objects of the imported libraries for
+        # garbage, which takes a third of a second.
+        gc.freeze()
