@@ -9,9 +9,8 @@ from pathlib import Path
 
 import xarray as xr
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError, first_line
 from selfdict.cli.source import Source
-from selfdict.files.errors import SceneError, first_line
 from selfdict.files.grid import map_fields
 from selfdict.scene import write_dominant, write_pixels, write_scene, write_spectra
 from selfdict.scene.exports import has_positions

@@ -12,14 +12,13 @@ from typing import Any
 
 import xarray as xr
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict.cli.console import RENAMED, in_command_words, json_value
 from selfdict.cli.outputs import map_format, write_exports, write_maps
 from selfdict.cli.progress import ProgressLine, Stages
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
 from selfdict.compute.threads import single_threaded_blas, thread_limit
-from selfdict.files.errors import SceneError
 from selfdict.report.page import write_report
 from selfdict.scene.inspection import Preflight, preflight
 from selfdict.scene.library import read_library

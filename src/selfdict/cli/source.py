@@ -208,8 +208,8 @@ def _numbers(pattern: str, text: str, wanted: str) -> list[int | None]:
 
 def library_files(path: Path | None) -> list[Path]:
     """Return the files of a spectral library, or its folder."""
+    from selfdict._errors import SceneError
     from selfdict.files import envi
-    from selfdict.files.errors import SceneError
 
     if path is None:
         return []

@@ -7,9 +7,9 @@ each sensor, ``libraries`` reads spectra. These modules use neither xarray nor d
 longer to import than most files to open.
 """
 
+from selfdict._errors import SceneError
 from selfdict.files import products  # noqa: F401  (registers them)
 from selfdict.files.cube import StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import file_format, product_files
 from selfdict.files.tables import Hdf5Product, Opened, hdf5_product
 from selfdict.files.wavelengths import to_nanometres

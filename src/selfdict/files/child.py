@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError, first_line
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.errors import SceneError, first_line
 from selfdict.files.formats import FileFormat, options_of
 from selfdict.files.limits import check_declared
 

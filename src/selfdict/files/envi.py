@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from selfdict._display import plain
+from selfdict._errors import SceneError
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import ENVI_SUFFIXES, header_names
 from selfdict.files.grid import add_map
 from selfdict.files.limits import files_in, is_plain_file, read_bytes

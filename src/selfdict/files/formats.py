@@ -8,8 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
-from selfdict._errors import InputError
-from selfdict.files.errors import SceneError
+from selfdict._errors import InputError, SceneError
 from selfdict.files.limits import files_in, is_plain_file
 
 _Read = TypeVar("_Read", bound=Callable[..., Any])

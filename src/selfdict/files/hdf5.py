@@ -10,9 +10,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.find_cube import describe_cube, other_arrays, read_cube
 from selfdict.files.formats import options_of
 from selfdict.files.tables import PRODUCTS, Hdf5Product, Opened

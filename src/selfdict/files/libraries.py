@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from selfdict._display import from_csv_cell
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict.files import envi
 from selfdict.files.cube import Array
-from selfdict.files.errors import SceneError
 from selfdict.files.library_text import DELETED_BELOW, Record, read_records
 from selfdict.files.matlab_numpy import load_archive
 from selfdict.files.wavelengths import describe_bands, headings_of, parse_heading

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from selfdict._errors import SceneError
 from selfdict.files.cube import Array
-from selfdict.files.errors import SceneError
 from selfdict.files.limits import is_plain_file
 from selfdict.files.wavelengths import to_nanometres
 

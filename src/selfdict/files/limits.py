@@ -8,9 +8,8 @@ import re
 import stat
 from pathlib import Path
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import StoredCube
-from selfdict.files.errors import SceneError
 
 # This much is always allowed: a file of fill values may hold almost nothing.
 _ALWAYS_ALLOWED = 64 * 2**20

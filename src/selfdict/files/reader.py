@@ -20,11 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict._optional import optional
 from selfdict.files.child import Session, SharedMemory, create_memory, pack, unpack
 from selfdict.files.cube import Array
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import REGISTERING_MODULES, FileFormat, format_by_suffix, format_named
 from selfdict.files.limits import check_plain, memory_limit, size_of, time_limit
 

@@ -23,9 +23,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from selfdict._errors import SceneError
 from selfdict._optional import optional
 from selfdict.files.cube import StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat, format_by_suffix
 
 FORMAT = FileFormat("a remote file", "selfdict.files.remote")

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.limits import read_bytes
 
 _NANOMETRES_PER_UNIT = {

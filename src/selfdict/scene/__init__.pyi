@@ -1,7 +1,7 @@
 # The public names and where they are defined. Type checkers and editors read this file, and
 # __init__.py imports a name from where it is said here, on first use.
 
-from selfdict.files.errors import SceneError as SceneError
+from selfdict._errors import SceneError as SceneError
 from selfdict.readout import RankAdvice as RankAdvice
 from selfdict.scene.blocks import matrix as matrix
 from selfdict.scene.blocks import valid_mask as valid_mask

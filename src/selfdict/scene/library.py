@@ -12,9 +12,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict._validation import Array
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat
 from selfdict.files.library_text import DELETED_BELOW
 from selfdict.files.reader import Reader

@@ -13,9 +13,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict._validation import Array, as_count, as_generator, as_scalar
-from selfdict.files.errors import SceneError
 from selfdict.methods import METHODS, FGNSRMethod
 from selfdict.methods.fgnsr import as_solver
 from selfdict.model.losses import Loss, Squared, as_loss

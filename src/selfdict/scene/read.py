@@ -10,9 +10,9 @@ import xarray as xr
 from affine import Affine
 from numpy.typing import ArrayLike
 
+from selfdict._errors import SceneError
 from selfdict._validation import Array
 from selfdict.files.cube import DIMS
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat, format_named, format_of
 from selfdict.files.grid import GRID_TOLERANCE, to_map
 from selfdict.files.lazy import lazy_values, small_values

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfdict.files.errors import SceneError
+from selfdict._errors import SceneError
 
 _ZARR_METADATA = {".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json"}
 _ZARR_CHUNK = re.compile(r"(c|\d+)(\.\d+)*")

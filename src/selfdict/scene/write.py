@@ -11,9 +11,9 @@ import numpy as np
 import xarray as xr
 
 from selfdict._display import plain
+from selfdict._errors import SceneError
 from selfdict._validation import Array
 from selfdict.files.cube import DIMS
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import format_by_suffix, format_named
 from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.metadata import nodata_of, transform_of, with_nodata, without_notes

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict._validation import Array
 from selfdict.files.envi import AXES, DTYPES, format_header
-from selfdict.files.errors import SceneError
 from selfdict.files.grid import map_fields
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.metadata import crs_of, declared_nodata, scaling_of, transform_of

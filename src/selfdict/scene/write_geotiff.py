@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from selfdict._errors import SceneError, first_line
 from selfdict._validation import Array
-from selfdict.files.errors import SceneError, first_line
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.metadata import crs_of, scaling_of, transform_of
 

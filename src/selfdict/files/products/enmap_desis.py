@@ -11,9 +11,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import file_format, product_files, tiff_of_header
 from selfdict.files.limits import read_bytes
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
