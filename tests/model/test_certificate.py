@@ -34,7 +34,7 @@ def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
     monkeypatch.setattr("selfdict.model.scores.TILE_ROWS", 30)
     monkeypatch.setattr("selfdict.model.scores.TILE_COLUMNS", 70)
     np.testing.assert_allclose(
-        row_scores(M, theta, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12
+        row_scores(M, theta, w, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12
     )
 
 

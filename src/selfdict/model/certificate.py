@@ -1,14 +1,31 @@
-"""The certificate of a feasible X: its objective, a dual bound, and the gap between them."""
+"""The certificate of a feasible X: its objective, a dual bound, and the gap between them.
 
+All of it is computed in float64 from the residual R = M − D X, whatever the dtype of the data, with
+bounds on what rounding may have done. The residual of sparse data is not formed
+(:mod:`selfdict.model.sparse`).
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
 
 from selfdict._errors import InputError
-from selfdict.compute.device import Device, choose_device
-from selfdict.compute.threads import single_threaded_blas
+from selfdict._validation import Array
+from selfdict.compute.device import Device, choose_device, multiply
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
+from selfdict.model.dual import DualTerms, dot_error
+from selfdict.model.losses import Loss, Squared
+from selfdict.model.memory_rows import row_scores
 from selfdict.model.omega import TOLERANCE, into_omega
-from selfdict.model.residual import DenseResidual, Objective, Residual
+from selfdict.model.score_bounds import DECIDED
+from selfdict.model.scores import summation_depth
 from selfdict.model.solution import Solution, consistent_bound, problem_of
-from selfdict.model.sparse import SparseResidual
+from selfdict.model.sparse import SparseProducts
 
 
 def certify(solution: Solution, /, *, device: Device = None) -> Solution:
@@ -22,8 +39,7 @@ def certify(solution: Solution, /, *, device: Device = None) -> Solution:
     solution : Solution
         Any feasible X with its problem: from a solver of this package, or from
         :meth:`Solution.from_matrix`. One that violates a constraint by more than 1e-6 of its limit
-        is refused: its objective says nothing about the optimum. Smaller violations of Ω are
-        clipped.
+        is refused. Smaller violations of Ω are clipped.
     device : {None, "cpu", "cuda"}, optional
         The device of the products; see :doc:`/large-data`.
 
@@ -77,6 +93,58 @@ def with_certificate(solution: Solution, device: Device = None) -> Solution:
     return replace(solution, objective=objective.value, dual_bound=bound)
 
 
+class Objective(NamedTuple):
+    """The objective of an X as computed, and by how much rounding may have lowered it."""
+
+    value: float
+    rounding: float
+
+    @property
+    def from_above(self) -> float:
+        """What the X attains is not above this."""
+        return self.value + self.rounding
+
+
+def objective_value(solution: Solution) -> Objective:
+    """Return the objective of a solution, in float64, without its bound."""
+    with single_threaded_blas():
+        return residual_of(solution).objective()
+
+
+class Residual(ABC):
+    """The residual of a solution, and what follows from it."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        self.problem = solution.problem
+
+    @abstractmethod
+    def fit(self) -> tuple[float, float]:
+        """Return the loss of the residual, and by how much rounding may have lowered it."""
+
+    @abstractmethod
+    def norm(self) -> tuple[float, float]:
+        """Return the norm that model (4) bounds, √(Σ_j s_j ‖r_j‖²), and its error."""
+
+    @abstractmethod
+    def dual_terms(self) -> DualTerms:
+        """Return the terms of the dual bound for the multiplier θ_j = s_j ψ(r_j)."""
+
+    def objective(self) -> Objective:
+        """Return the objective of model (6), or of model (4)."""
+        problem = self.problem
+        support = self.solution.support  # the price of a closed row may be infinite
+        t = self.solution.diagonal[support].astype(np.float64)
+        if problem.epsilon is not None:
+            price = float(problem.p[support] @ t)
+            return Objective(price, dot_error(len(support)) * price)
+        fit, rounding = self.fit()
+        value = fit + problem.penalty.take(support).value(t)
+        n_terms = problem.M.shape[0] + len(support)
+        # twice, since the room for rounding is rounded itself
+        return Objective(value, 2 * (rounding + dot_error(n_terms) * value))
+
+
 def residual_of(solution: Solution, device: Device = None) -> Residual:
     """Return the residual of a solution; ``device`` (None for the CPU) is where it is computed."""
     if solution.problem.is_sparse:
@@ -84,7 +152,204 @@ def residual_of(solution: Solution, device: Device = None) -> Residual:
     return DenseResidual(solution, device)
 
 
-def objective_value(solution: Solution) -> Objective:
-    """Return the objective of a solution, in float64, without its bound."""
-    with single_threaded_blas():
-        return residual_of(solution).objective()
+class DenseResidual(Residual):
+    """R = M − D X, (m, n); ``device`` (None for the CPU) is where products are taken."""
+
+    def __init__(self, solution: Solution, device: Device = None) -> None:
+        super().__init__(solution)
+        self.device = device
+        self.R = self._subtracted()
+
+    def _subtracted(self) -> Array:
+        """Return M − D X from the non-zero rows of X."""
+        solution = self.solution
+        R = self.problem.M.astype(np.float64)
+        if solution.support.size == 0:
+            return R
+        atoms = self.problem.atoms[:, solution.support].astype(np.float64)
+        own = np.empty(0, np.int64)
+        if self.problem.D is None:
+            # m_j (1 − x_jj): the difference of m_j and m_j x_jj has no digits left for x_jj near 1
+            own = solution.support
+            R[:, own] *= 1 - solution.coef[np.arange(own.size), own].astype(np.float64)
+
+        def entries(start: int, stop: int) -> Array:
+            """Return some columns of X without the entries x_jj."""
+            X = solution.coef[:, start:stop].astype(np.float64)
+            inside = np.flatnonzero((own >= start) & (own < stop))
+            X[inside, own[inside] - start] = 0
+            return X
+
+        def task(start: int, stop: int) -> None:
+            R[:, start:stop] -= atoms @ entries(start, stop)
+
+        if self.device is not None:
+            R -= multiply(atoms, entries(0, R.shape[1]), self.device)
+            return R
+        # slices of columns, so that the bits do not depend on the number of threads
+        with single_threaded_blas():
+            for_slices(task, R.shape[1], 4096)
+        return R
+
+    def _error(self) -> float:
+        """Return the norm of what rounding may have done to the residual, from above.
+
+        The residual m_j − Σ_i d_i x_ij is a sum of k + 1 terms: it is off by at most γ_k times
+        ‖m_j‖ + Σ_i ‖d_i‖ x_ij. The norm is that of the loss, with its weights.
+        """
+        problem = self.problem
+        M = problem.M
+        atoms = problem.atoms
+        s = problem.s
+        if problem.loss.quadratic:
+            M = problem.squared_form.M
+            atoms = problem.squared_form.atoms
+            s = problem.squared_form.s
+        summed = np.sqrt(squared_norms(M))
+        lengths = np.sqrt(squared_norms(atoms[:, self.solution.support]))
+        for length, row in zip(lengths, self.solution.coef):
+            summed += length * np.abs(row)
+        return dot_error(len(lengths) + 1) * math.sqrt(math.fsum(s * summed**2))
+
+    def fit(self) -> tuple[float, float]:
+        loss = self.problem.loss
+        s = self.problem.s
+        error = self._error()
+        if loss.quadratic:
+            square = math.fsum(loss.weigh(s) * squared_norms(loss.whiten(self.R)))
+            return 0.5 * square, error * math.sqrt(square) + 0.5 * error**2
+        # ℓ(r + e) ≤ ℓ(r) + |ψ(r) e| + ½ L e² for a slope ψ with the Lipschitz constant L
+        fit = math.fsum(s * loss.value(self.R).sum(axis=0, dtype=np.float64))
+        slope = math.sqrt(math.fsum(s * squared_norms(loss.gradient(self.R))))
+        return fit, error * slope + 0.5 * loss.lipschitz * error**2
+
+    def norm(self) -> tuple[float, float]:
+        norm = math.sqrt(2 * self.fit()[0])
+        return norm, self._error() + dot_error(len(self.R)) * norm
+
+    def dual_terms(self) -> DualTerms:
+        problem = self.problem
+        if problem.epsilon is None and problem.loss.quadratic:
+            penalty = problem.penalty
+            terms = self._terms(penalty.slope)
+            # for a residual much smaller than the optimal one, rows that bounds decide would count
+            if DECIDED * terms.best_scaling(penalty)[0] <= 1:
+                return terms
+        return self._terms(None)
+
+    def _terms(self, slope: Array | None) -> DualTerms:
+        problem = self.problem
+        return residual_terms(
+            problem.M,
+            self.R,
+            problem.w,
+            problem.s,
+            problem.v,
+            problem.D,
+            loss=problem.loss,
+            device=self.device,
+            slope=slope,
+        )
+
+
+class SparseResidual(Residual):
+    """The residual of a solution of sparse data, which is known from products."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(solution)
+        M = self.problem.M
+        D = dense_columns(M, solution.support).astype(np.float64)
+        self.products = SparseProducts.of(M, D, solution.coef.T.astype(np.float64))
+
+    def fit(self) -> tuple[float, float]:
+        s = self.problem.s
+        fit = 0.5 * math.fsum(s * self.products.square)
+        return fit, 0.5 * math.fsum(s * self.products.square_error)
+
+    def norm(self) -> tuple[float, float]:
+        fit, error = self.fit()
+        # √(a + b) ≤ √a + √b
+        return math.sqrt(2 * fit), math.sqrt(2 * error)
+
+    def dual_terms(self) -> DualTerms:
+        M = self.problem.M
+        s = self.problem.s
+        w = self.problem.w
+        # rows of zero columns stay zero in Ω: their support function is zero
+        rows = np.flatnonzero(w > 0)
+        scores = np.zeros(w.size)
+        scores[rows] = self.products.positive_sums(M, w, s * w, rows)
+        scores[rows] += np.minimum((s * self.products.inner)[rows], 0.0)
+        data_norms = np.sqrt(squared_norms(M))
+        return self.products.dual_terms(scores, s, w, data_norms, lengths(data_norms, w))
+
+
+def residual_terms(
+    M: Array,
+    R: Array,
+    w: Array,
+    s: Array,
+    v: Array,
+    D: Array | None = None,
+    *,
+    loss: Loss | None = None,
+    device: Device = None,
+    slope: Array | None = None,
+) -> DualTerms:
+    """Return the terms of the dual bound for any columns M (m, n) with their residuals R.
+
+    Everything but M and D is of float64. The atoms D (m, d), with the weights v, are by default M,
+    the loss is by default the squared one. With the slopes (d,) of the penalties, a score may be an
+    upper bound that shows that it is below its slope: most rows then need no exact one.
+    """
+    if loss is None:
+        loss = Squared()
+    # θ = ψ(R) diag(s) is the optimal multiplier if X is optimal, so the gap closes there
+    psi = loss.gradient(R)
+    theta = psi
+    # a product with ones would only copy the matrix
+    if not (s == 1.0).all():
+        theta = psi * s
+    data_norms = np.sqrt(squared_norms(M))
+    atom_norms = data_norms
+    if D is not None:
+        atom_norms = np.sqrt(squared_norms(D))
+    conjugate = None
+    largest_scaling = np.inf
+    if not loss.quadratic:
+        conjugate = _conjugate_of(loss, psi, s)
+        # the conjugate of a loss with bounded slope is infinite beyond that slope
+        steepest = float(np.abs(psi).max())
+        largest_scaling = 0.0
+        if steepest > 0:
+            largest_scaling = loss.limit / steepest
+    return DualTerms.from_columns(
+        np.einsum("ij,ij->j", theta, M, dtype=np.float64),
+        np.einsum("ij,ij->j", theta, R, dtype=np.float64),
+        row_scores(M, theta, w, v, D, device, slope),
+        magnitudes=np.sqrt(squared_norms(theta)),
+        data_norms=data_norms,
+        atom_lengths=lengths(atom_norms, v),
+        w=w,
+        n_terms=M.shape[0],
+        n_summed=summation_depth(M.shape[1], device),
+        conjugate=conjugate,
+        largest_scaling=largest_scaling,
+    )
+
+
+def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:
+    """Return c ↦ Σ_ij s_j ℓ*(c ψ_ij), from above."""
+
+    def conjugate(c: float) -> float:
+        columns = loss.conjugate(c * psi).sum(axis=0) * s
+        return math.fsum(columns) * (1 + dot_error(len(psi)))
+
+    return conjugate
+
+
+def lengths(norms: Array, weights: Array) -> Array:
+    """Return ‖d_i‖₂/v_i; 0 for atoms without weight, whose rows are zero in Ω."""
+    quotient = np.zeros(len(norms))
+    np.divide(norms, weights, out=quotient, where=weights > 0)
+    return quotient

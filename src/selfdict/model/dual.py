@@ -57,14 +57,6 @@ class DualTerms:
     conjugate: Callable[[float], float] | None = None
     largest_scaling: float = np.inf  # the c beyond which that is infinite
 
-    def __add__(self, other: "DualTerms") -> "DualTerms":
-        """Return the terms of two sets of columns together, for quadratic losses."""
-        return DualTerms(
-            self.linear + other.linear,
-            self.quadratic + other.quadratic,
-            self.scores + other.scores,
-        )
-
     def best_scaling(self, penalty: "Penalty") -> tuple[float, float]:
         """Return the c that maximises D(cθ) for a quadratic loss, and the maximum."""
         return penalty.best_scaling(self.linear, self.quadratic, self.scores)

@@ -251,33 +251,29 @@ def row_scores(
     M: Array,
     theta: Array,
     w: Array,
+    v: Array,
     D: Array | None = None,
-    v: Array | None = None,
     device: Device = None,
     slope: Array | None = None,
 ) -> Array:
     """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
 
-    M and θ are (m, n). The atoms D (m, d) and their weights v are by default M and w. With the
-    slopes (d,) of the penalties, a score may be an upper bound that shows that it is below.
+    M and θ are (m, n). The atoms D (m, d), with the weights v, are by default M. With the slopes
+    (d,) of the penalties, a score may be an upper bound that shows that it is below.
     """
-    atoms = M
-    weights = w
-    if D is not None and v is not None:
-        atoms = D
-        weights = v
     own = np.zeros(1)
     if D is None:
+        D = M
         # the own column counts with its sign: the sum holds max(0, own), so min(0, own) is missing
         own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
-    counts = weights > 0
-    rows = MemoryRows(atoms, np.where(counts, weights, 1.0), device)
+    counts = v > 0
+    rows = MemoryRows(D, np.where(counts, v, 1.0), device)
     if slope is not None and rows.worthwhile(M.shape[1]):
         slope = np.where(counts, slope, np.inf)
         return ScoreBounds(rows).scores(DenseSums(theta * w), slope, own, rough=False)
     index = None
     if not counts.all():
         index = np.flatnonzero(counts)
-    scores = np.zeros(weights.size)
+    scores = np.zeros(v.size)
     scores[counts] = rows.positive_sums(theta * w, index, np.float64)
     return np.where(counts, scores + own, 0.0)

@@ -12,7 +12,6 @@ what is summed up: it is taken off the dual bound. Where ‖r_j‖² would have 
 formed for a moment.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +21,6 @@ from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.kernels.screening import add_gram_rows, add_positive_sums
 from selfdict.model.dual import DualTerms, dot_error
-from selfdict.model.residual import Residual, lengths
-from selfdict.model.solution import Solution
 
 
 class SparseProducts(NamedTuple):
@@ -90,53 +87,12 @@ class SparseProducts(NamedTuple):
         def task(start: int, stop: int) -> None:
             tile = atoms[start:stop] @ weighted
             these = rows[start:stop]
-            add_gram_rows(
-                M.indptr,
-                M.indices,
-                M.data,
-                Y.indptr,
-                Y.indices,
-                Y.data,
-                these,
-                1.0 / w[these],
-                tile,
-            )
+            csc = (M.indptr, M.indices, M.data)
+            csr = (Y.indptr, Y.indices, Y.data)
+            add_gram_rows(*csc, *csr, these, 1.0 / w[these], tile)
             add_positive_sums(tile, sums[start:stop])
 
-        # with ten thousand columns, a tile of so many rows fits into the second-level cache
-        rows_per_tile = 16
         with single_threaded_blas():
-            for_slices(task, len(rows), rows_per_tile)
+            # with ten thousand columns, a tile of 16 rows fits into the second-level cache
+            for_slices(task, len(rows), 16)
         return sums
-
-
-class SparseResidual(Residual):
-    """The residual of a solution of sparse data."""
-
-    def __init__(self, solution: Solution) -> None:
-        super().__init__(solution)
-        M = self.problem.M
-        D = dense_columns(M, solution.support).astype(np.float64)
-        self.products = SparseProducts.of(M, D, solution.coef.T.astype(np.float64))
-
-    def fit(self) -> tuple[float, float]:
-        s = self.problem.s
-        fit = 0.5 * math.fsum(s * self.products.square)
-        return fit, 0.5 * math.fsum(s * self.products.square_error)
-
-    def norm(self) -> tuple[float, float]:
-        fit, error = self.fit()
-        # √(a + b) ≤ √a + √b
-        return math.sqrt(2 * fit), math.sqrt(2 * error)
-
-    def dual_terms(self) -> DualTerms:
-        M = self.problem.M
-        s = self.problem.s
-        w = self.problem.w
-        # rows of zero columns stay zero in Ω: their support function is zero
-        rows = np.flatnonzero(w > 0)
-        scores = np.zeros(w.size)
-        scores[rows] = self.products.positive_sums(M, w, s * w, rows)
-        scores[rows] += np.minimum((s * self.products.inner)[rows], 0.0)
-        data_norms = np.sqrt(squared_norms(M))
-        return self.products.dual_terms(scores, s, w, data_norms, lengths(data_norms, w))

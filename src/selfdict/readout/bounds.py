@@ -22,12 +22,17 @@ from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import smaller_moments
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
-from selfdict.model.certificate import certify, objective_value, residual_of
+from selfdict.model.certificate import (
+    DenseResidual,
+    certify,
+    lengths,
+    objective_value,
+    residual_of,
+)
 from selfdict.model.dual import closed_rows, dot_error
 from selfdict.model.losses import Squared
 from selfdict.model.memory_rows import RowClusters
 from selfdict.model.problem import Problem
-from selfdict.model.residual import DenseResidual, lengths
 from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Solution, Status, consistent_bound
 from selfdict.solvers.search import fit_within_gates

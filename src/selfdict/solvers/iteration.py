@@ -5,9 +5,9 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.projection import gradient_step, subtract_and_extrapolate
+from selfdict.model.certificate import residual_terms
 from selfdict.model.omega import clip_to_gates
 from selfdict.model.problem import Problem, Target
-from selfdict.model.residual import residual_terms
 from selfdict.model.solution import Progress, Solution, Status, relative_gap
 from selfdict.solvers.gradient_data import GradientData
 
@@ -206,19 +206,20 @@ class Iteration:
     def _bound(self) -> float:
         """Return the dual bound at the current residual."""
         data = self.data
+        w = data.w.astype(np.float64)
+        v = w
         D = None
-        v = None
         if data.gate_column is not None:
             D = data.D
-            v = np.full(D.shape[1], float(data.w[-1]))
+            v = np.full(D.shape[1], w[-1])
         terms = residual_terms(
             data.M,
             self.R.astype(np.float64, copy=False),
-            data.w.astype(np.float64),
+            w,
             data.s.astype(np.float64),
+            v,
+            D,
             loss=data.loss,
-            D=D,
-            v=v,
         )
         return terms.bound(self.penalty)
 
