@@ -40,7 +40,10 @@ ORDER = [
 ]
 BESIDE = {"datasets": "estimators"}
 # A result is drawn by the report, which its methods import when they are called.
-ON_FIRST_USE = {("selfdict.scene.result", "selfdict.report.notebook")}
+ON_FIRST_USE = {
+    ("selfdict.scene.result", "selfdict.report.page"),
+    ("selfdict.scene.result", "selfdict.report.plots"),
+}
 MODULES = [
     info.name
     for info in pkgutil.walk_packages([str(SOURCE)], "selfdict.")

@@ -12,8 +12,8 @@ from selfdict._colours import class_colours, line_styles
 from selfdict.datasets import make_scene
 from selfdict.report import render_report, write_report
 from selfdict.report.charts import band_axis, band_labels, label_positions, nice_axis
+from selfdict.report.page import own_row
 from selfdict.report.pictures import Maps
-from selfdict.report.tables import own_row
 from selfdict.scene import SceneError, unmix
 from selfdict.scene.facts import method_in_words
 

@@ -20,7 +20,7 @@ from report_sample import (
 )
 
 from selfdict.report import render_report
-from selfdict.report.evidence import statements
+from selfdict.report.words import statements
 from selfdict.scene import Identification, Match, SceneCheck
 from selfdict.scene.identification import Candidate
 

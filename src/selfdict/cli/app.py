@@ -126,7 +126,7 @@ def compare(
     from selfdict.cli.run import look_at, run_unmix, threads_for
     from selfdict.cli.summary import print_comparison
     from selfdict.methods import METHODS
-    from selfdict.report.tables import own_row
+    from selfdict.report.page import own_row
     from selfdict.scene.options import UnmixOptions
 
     # The paper's two variants of FGNSR, and all other methods. Pure pixels and nonnegative

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-import math
+import html
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -16,21 +16,16 @@ import xarray as xr
 from selfdict import __version__
 from selfdict._colours import line_styles
 from selfdict._display import at_least, percent, plain
+from selfdict._errors import InputError
 from selfdict._optional import optional
+from selfdict._validation import Array
 from selfdict.report import words
-from selfdict.report.charts import Chart, band_axis, band_labels
-from selfdict.report.evidence import statements
+from selfdict.report.charts import Chart, band_axis, band_labels, label_positions
 from selfdict.report.pictures import Maps, map_pictures
 from selfdict.report.probe import packed_pixels, rounded
-from selfdict.report.tables import compared, match_charts, material_rows, pixel_marks
 from selfdict.scene import facts
-from selfdict.scene.facts import Fact
-from selfdict.scene.result import UnmixResult
+from selfdict.scene.result import Comparison, UnmixResult
 from selfdict.scene.staging import staged
-
-# Most characters of all images, and of these with what is known of single pixels.
-_PICTURE_BYTES = 2_600_000
-_PAGE_BYTES = 3_700_000
 
 
 def write_report(
@@ -152,16 +147,38 @@ def _printable(value: Any) -> Any:
     )
 
 
+class Page:
+    """The report of a result, which a notebook shows in a frame; ``str()`` is its HTML."""
+
+    def __init__(self, result: UnmixResult) -> None:
+        if result.scene is None:
+            raise InputError("the result does not contain its scene: pass it to write_report")
+        self._html = render_report(result, result.scene, title="Unmixing")
+
+    def __str__(self) -> str:
+        return self._html
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, without access to the notebook.
+        return (
+            f'<iframe srcdoc="{html.escape(self._html)}" sandbox="allow-scripts" '
+            'style="width:100%;height:50em;border:1px solid #ccc"></iframe>'
+        )
+
+
 def _variables(result: UnmixResult, scene: xr.DataArray) -> dict[str, Any]:
     """Return the variables of the template that follow from the result and its scene."""
     maps = Maps(result)
-    pictures, n_bytes = map_pictures(result, scene, maps, _PICTURE_BYTES)
+    # All images take at most 2.6 MB of the page, and these with what is known of single pixels at
+    # most 3.7 MB.
+    pictures, n_bytes = map_pictures(result, scene, maps, 2_600_000)
+    chart = _spectrum_chart(result)
+    data = _script_data(result, chart)
+    data["pixels"] = packed_pixels(result, scene, maps, 3_700_000 - n_bytes)
+    data["pixels"]["inPercent"] = words.are_shares(result)
     height, width = maps.image(maps.valid).shape
     # The radius of a mark in pixels of the image, which the page scales to its width.
     radius = max(width, height) / 75
-    chart = _spectrum_chart(result)
-    data = _script_data(result, chart)
-    data["pixels"] = _pixel_data(result, scene, maps, _PAGE_BYTES - n_bytes)
     shown_patches = result.unexplained[:8]
     places = np.array([patch.pixels[0] for patch in shown_patches]).reshape(-1, 2)
     brightness_range = None
@@ -172,25 +189,24 @@ def _variables(result: UnmixResult, scene: xr.DataArray) -> dict[str, Any]:
         "words": words,
         "facts": facts,
         "figures": _figures(result, maps),
-        "statements": statements(result),
         "width": width,
         "height": height,
         "thinned": maps.image_scale,
         "mark": radius,
-        "materials": material_rows(result, maps, chart, radius),
+        "materials": _materials(result, maps, chart, radius),
         "chart": chart,
         "axis_label": band_axis(result.endmembers)[1],
-        "matches": match_charts(result),
-        "patches": list(zip(shown_patches, pixel_marks(places, maps, radius))),
+        "matches": _matches(result),
+        "patches": list(zip(shown_patches, _marks(places, maps, radius))),
         "brightness_range": brightness_range,
         "residuals": np.percentile(maps.of("residual")[maps.valid], [50, 95, 100]).tolist(),
-        "comparison": compared(result),
+        "comparison": _compared(result),
         "data": data,
         **pictures,
     }
 
 
-def _figures(result: UnmixResult, maps: Maps) -> list[Fact]:
+def _figures(result: UnmixResult, maps: Maps) -> list[facts.Fact]:
     """Return the figures at the top of the page."""
     shown = facts.figures(result)
     if maps.of("uncertainty") is None:
@@ -206,7 +222,7 @@ def _figures(result: UnmixResult, maps: Maps) -> list[Fact]:
         typical = typical.removesuffix(" points")
         note = f"percentage points, {note}"
     # Beside the error: the numbers by which a result is judged.
-    shown.insert(2, Fact("typical uncertainty", typical, note))
+    shown.insert(2, facts.Fact("typical uncertainty", typical, note))
     return shown
 
 
@@ -243,23 +259,88 @@ def _script_data(result: UnmixResult, chart: Chart) -> dict[str, Any]:
     }
 
 
-def _pixel_data(
-    result: UnmixResult, scene: xr.DataArray, maps: Maps, most_bytes: int
-) -> dict[str, Any]:
-    """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
+def _materials(
+    result: UnmixResult, maps: Maps, chart: Chart, radius: float
+) -> list[dict[str, Any]]:
+    """Return name, colour, mark and lines of each material; ``radius`` is that of the marks."""
+    names = words.material_names(result)
+    marks = _marks(result.pixels, maps, radius)
+    uncertainty = maps.of("uncertainty")
+    rows = []
+    for k, style in enumerate(line_styles(len(names))):
+        spectrum = result.endmembers.values[k]
+        row = marks[k] | {
+            "k": k,
+            "name": names[k],
+            "colour": style.colour,
+            # In line widths, and lines on the page are two pixels wide.
+            "dash": " ".join(f"{2 * length:g}" for length in style.dash),
+            "mean": words.amount(result, float(maps.abundances[k][maps.valid].mean())),
+            "error": "",
+            "reason": words.spectrum_reason(result, k),
+            "path": chart.line(spectrum),
+            "area": "",
+        }
+        if result.spread is not None:
+            spread = result.spread.values[k]
+            row["area"] = chart.area(spectrum - spread, spectrum + spread)
+        if uncertainty is not None:
+            row["error"] = words.typical_error(result, uncertainty[k][maps.valid])
+        rows.append(row)
+    return rows
+
+
+def _marks(pixels: Array, maps: Maps, radius: float) -> list[dict[str, Any]]:
+    """Return where the page marks pixels: the centres in the thinned image, and their labels."""
     height, width = maps.image(maps.valid).shape
-    # Shares, errors, eight directions and three more numbers, each a byte that takes about 0.9
-    # characters when it is compressed.
-    n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
-    every = max(1, round(math.sqrt(n_characters / most_bytes)))
-    packed = packed_pixels(result, scene, maps, every)
-    while len(packed["bytes"]) > most_bytes:
-        every += 1
-        packed = packed_pixels(result, scene, maps, every)
-    return packed | {
-        "scale": maps.image_scale,
-        "height": height,
-        "width": width,
-        "pure": result.pixels.tolist(),
-        "inPercent": words.are_shares(result),
-    }
+    # x comes first in an image.
+    points = (pixels[:, ::-1] + 0.5) / maps.image_scale
+    # 2.4 radii from the centre, so that a number does not touch the circle of its mark.
+    labels = label_positions(points, width, height, 2.4 * radius)
+    marks = []
+    # Digits beyond these cannot be seen and would only enlarge the page.
+    for (row, column), point, label in zip(pixels.tolist(), points.round(2), labels.round(2)):
+        mark = {"row": row, "column": column, "x": point[0], "y": point[1]}
+        marks.append(mark | {"label_x": label[0], "label_y": label[1]})
+    return marks
+
+
+def _matches(result: UnmixResult) -> list[tuple[Any, Chart]]:
+    """Return what each endmember may be, and a chart of its spectrum and the nearest one."""
+    if result.identification is None:
+        return []
+    rows = []
+    for spectrum, match in zip(result.endmembers.values, result.identification.matches):
+        both = np.concatenate([spectrum, match.curve])
+        known = both[np.isfinite(both)]
+        # Each chart has an axis of its own: a dark spectrum would be a flat line on a common one.
+        low = min(0.0, float(known.min()))
+        rows.append((match, Chart.of(result.endmembers, low, float(known.max()), 3)))
+    return rows
+
+
+def _compared(result: UnmixResult) -> list[tuple[Comparison, int]]:
+    """Return the methods that are compared, this run first, and how many pure pixels they share.
+
+    The list is empty without other methods.
+    """
+    if not result.comparison:
+        return []
+    # As tuples, since pixels are compared as a pair of row and column.
+    own = {tuple(pixel) for pixel in result.pixels.tolist()}
+    rows = []
+    for method in (own_row(result), *result.comparison):
+        rows.append((method, sum(tuple(pixel) in own for pixel in method.pixels.tolist())))
+    return rows
+
+
+def own_row(result: UnmixResult) -> Comparison:
+    """Return what a comparison shows of the result itself.
+
+    The error is that of its pure pixels with nonnegative coefficients, whatever the endmembers and
+    abundances are: other errors cannot be compared.
+    """
+    error = result.relative_error
+    if result.pixel_error is not None:
+        error = result.pixel_error
+    return Comparison(facts.method_in_words(result), error, result.seconds["select"], result.pixels)

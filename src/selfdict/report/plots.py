@@ -4,6 +4,8 @@ Each function draws into ``ax`` (or ``fig`` for several maps), or into a new one
 returns it. Nothing is saved.
 """
 
+import base64
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,13 +21,15 @@ from selfdict._colours import (
     class_colours,
     line_styles,
 )
+from selfdict._display import table
 from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.report.charts import band_axis, band_gaps
-from selfdict.report.pictures import Maps, colour_limit
+from selfdict.report.pictures import MOST_PIXELS, Maps, colour_limit
 from selfdict.report.words import abundance_word, material_names
 from selfdict.scene.exports import dominant_materials
+from selfdict.scene.facts import facts
 from selfdict.scene.identification import Match
 from selfdict.scene.result import UnmixResult
 
@@ -36,15 +40,10 @@ def plot_scene(result: UnmixResult, scene: xr.DataArray, ax: Any = None) -> Any:
     Parameters
     ----------
     result : UnmixResult
-        What was found.
     scene : xarray.DataArray (band, y, x)
         The scene that was unmixed; three of its bands are read.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     ax = _axes(ax)
     maps = Maps(result)
@@ -69,27 +68,20 @@ def plot_spectra(result: UnmixResult, ax: Any = None) -> Any:
     Parameters
     ----------
     result : UnmixResult
-        What was found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     ax = _axes(ax)
-    positions, label = band_axis(result.endmembers)
     names = material_names(result)
-    x = _broken(positions, positions)
     for k, style in enumerate(line_styles(len(names))):
-        spectrum = _broken(result.endmembers.values[k], positions)
-        (line,) = ax.plot(x, spectrum, color=style.colour, linewidth=1.3, label=names[k])
-        line.set_linestyle(style.matplotlib_dash)
+        x, spectrum = _broken(result.endmembers, result.endmembers.values[k])
+        look = {"color": style.colour, "linestyle": style.matplotlib_dash, "linewidth": 1.3}
+        ax.plot(x, spectrum, **look, label=names[k])
         if result.spread is not None:
-            spread = _broken(result.spread.values[k], positions)
+            _, spread = _broken(result.endmembers, result.spread.values[k])
             low = spectrum - spread
             ax.fill_between(x, low, spectrum + spread, color=style.colour, alpha=0.16, linewidth=0)
-    ax.set_xlabel(label)
+    ax.set_xlabel(band_axis(result.endmembers)[1])
     ax.margins(x=0.01)
     legend = ax.legend(frameon=False, fontsize="small")
     _without_formulas(legend.get_texts())
@@ -103,15 +95,10 @@ def plot_abundances(result: UnmixResult, fig: Any = None, columns: int = 3) -> A
     Parameters
     ----------
     result : UnmixResult
-        What was found.
     fig : matplotlib.figure.Figure, optional
         An empty figure; default: a new one.
     columns : int
         Number of maps in a row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     maps = Maps(result)
     # The height of a map follows from its shape; 0.3 inches are for the title.
@@ -139,13 +126,8 @@ def plot_dominant(result: UnmixResult, ax: Any = None) -> Any:
     Parameters
     ----------
     result : UnmixResult
-        What was found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     ax = _axes(ax)
     names = material_names(result)
@@ -165,16 +147,11 @@ def plot_map(result: UnmixResult, name: str = "residual", ax: Any = None) -> Any
     Parameters
     ----------
     result : UnmixResult
-        What was found.
     name : {"residual", "brightness", "uncertainty"}
         The relative residual, the brightness beside spectra at their typical brightness, or the
         largest standard error among the abundances.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     maps = Maps(result)
     shown = {
@@ -210,27 +187,96 @@ def plot_matches(
         An empty figure; default: a new one.
     columns : int
         Number of charts in a row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     fig, axes = _grid(fig, len(matches), columns, 3.6, 2.4)
-    positions, label = band_axis(endmembers)
-    x = _broken(positions, positions)
-    for k, style in enumerate(line_styles(len(matches))):
-        match = matches[k]
-        ax = axes[k]
-        spectrum = _broken(endmembers.values[k], positions)
-        ax.plot(x, spectrum, color=style.colour, linewidth=1.3)
-        ax.plot(x, _broken(match.curve, positions), color="black", linestyle=":", linewidth=1.1)
+    styles = line_styles(len(matches))
+    for k, (ax, match) in enumerate(zip(axes, matches)):
+        x, spectrum, nearest = _broken(endmembers, endmembers.values[k], match.curve)
+        ax.plot(x, spectrum, color=styles[k].colour, linewidth=1.3)
+        ax.plot(x, nearest, color="black", linestyle=":", linewidth=1.1)
         verdict = match.material or "no match"
         title = f"{k + 1}: {verdict} ({match.nearest[0].name}, {match.angle:.1f}°)"
         ax.set_title(title, fontsize=8, parse_math=False)
-        ax.set_xlabel(label, fontsize=8)
+        ax.set_xlabel(band_axis(endmembers)[1], fontsize=8)
         ax.tick_params(labelsize=7)
         ax.spines[["top", "right"]].set_visible(False)
     return fig
+
+
+def notebook_view(result: UnmixResult) -> str:
+    """Return the facts and the figure as HTML without scripts."""
+    title = f"UnmixResult: {len(result.pixels)} materials"
+    rows = {fact.name: fact.sentence for fact in facts(result)}
+    return f"<div>{table(title, rows)}{_picture(result)}</div>"
+
+
+def _picture(result: UnmixResult) -> str:
+    """Return the figure as an image, or why there is none."""
+    is_in_files = result.abundances.chunks is not None
+    if is_in_files and result.residual.size > MOST_PIXELS:
+        return "<div>The maps are in files, too large to show here.</div>"
+    try:
+        # No figure of pyplot, which would show it once more.
+        figure = optional("matplotlib.figure").Figure()
+    except ModuleNotFoundError as error:
+        return f"<div>No figure: {error}</div>"
+    content = base64.b64encode(_png(plot_result(result, figure), 72)).decode("ascii")
+    return f'<img alt="Spectra and maps" src="data:image/png;base64,{content}">'
+
+
+def plot_result(result: UnmixResult, fig: Any = None) -> Any:
+    """Draw the spectra, a map per endmember, and the map of residuals."""
+    n_maps = len(result.pixels) + 1
+    n_rows = -(-n_maps // 5)
+    n_columns = -(-n_maps // n_rows)  # rows that are about equally full
+    if fig is None:
+        fig = _shown_once()
+    panel = 2.6  # inches
+    fig.set_size_inches(max(n_columns, 3) * panel, (n_rows + 1) * panel)
+    fig.set_layout_engine("constrained")
+    grid = fig.add_gridspec(n_rows + 1, n_columns)
+    plot_spectra(result, fig.add_subplot(grid[0, :]))
+    axes = [fig.add_subplot(grid[1 + k // n_columns, k % n_columns]) for k in range(n_maps)]
+    maps = Maps(result)
+    images = draw_abundances(axes[:-1], result, maps)
+    for k, style in enumerate(line_styles(len(images))):
+        row, column = result.pixels[k] / maps.every
+        axes[k].plot(column, row, "o", mfc="none", mec=style.colour)
+        fig.colorbar(images[k], ax=axes[k], shrink=0.8)
+    plot_map(result, "residual", axes[-1])
+    axes[-1].set_title("residual", fontsize="small")
+    return fig
+
+
+def _shown_once() -> Any:
+    """Return a new figure of pyplot that a notebook shows once.
+
+    The inline backend shows all figures of pyplot at the end of a cell, and closes them. IPython
+    itself shows the value of the last line.
+    """
+    pyplot = optional("matplotlib.pyplot")
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        """A figure that leaves pyplot when it is shown as the value of a cell."""
+
+        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+            # IPython calls this first: once shown, the inline backend must not show it again.
+            if "inline" in pyplot.get_backend():
+                pyplot.close(self)
+            return {}
+
+        def _repr_png_(self) -> bytes:
+            # For notebooks whose backend registers no picture.
+            return _png(self, "figure")
+
+    return pyplot.figure(FigureClass=NotebookFigure)
+
+
+def _png(figure: Any, dpi: Any) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=dpi)
+    return stream.getvalue()
 
 
 def _axes(ax: Any) -> Any:
@@ -255,9 +301,11 @@ def _grid(fig: Any, count: int, columns: int, width: float, height: float) -> tu
     return fig, axes[:count]
 
 
-def _broken(values: Array, positions: Array) -> Array:
-    """Return a spectrum with NaN at gaps between the bands, where matplotlib breaks the line."""
-    return np.insert(values.astype(np.float64), band_gaps(positions), np.nan)
+def _broken(endmembers: xr.DataArray, *spectra: Array) -> list[Array]:
+    """Return the positions of the bands and spectra, with NaN at gaps: it breaks a line."""
+    positions, _ = band_axis(endmembers)
+    gaps = band_gaps(positions)
+    return [np.insert(values.astype(np.float64), gaps, np.nan) for values in (positions, *spectra)]
 
 
 def _map(ax: Any, values: Array, known: Array, top: float, colours: str) -> Any:

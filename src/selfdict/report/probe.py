@@ -5,6 +5,7 @@ in the eight leading directions of all residuals. Every number takes one byte.
 """
 
 import base64
+import math
 import zlib
 from typing import Any
 
@@ -23,8 +24,27 @@ _N_PIXELS = 4000
 
 
 def packed_pixels(
-    result: UnmixResult, scene: xr.DataArray, maps: Maps, every: int
+    result: UnmixResult, scene: xr.DataArray, maps: Maps, most_bytes: int
 ) -> dict[str, Any]:
+    """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
+    height, width = maps.image(maps.valid).shape
+    # Shares, errors, eight directions and three more numbers, each a byte that takes about 0.9
+    # characters when it is compressed.
+    n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
+    every = max(1, round(math.sqrt(n_characters / most_bytes)))
+    packed = _packed(result, scene, maps, every)
+    while len(packed["bytes"]) > most_bytes:
+        every += 1
+        packed = _packed(result, scene, maps, every)
+    return packed | {
+        "scale": maps.image_scale,
+        "height": height,
+        "width": width,
+        "pure": result.pixels.tolist(),
+    }
+
+
+def _packed(result: UnmixResult, scene: xr.DataArray, maps: Maps, every: int) -> dict[str, Any]:
     """Return every n-th row and column of the images as JSON takes it.
 
     Spectra of pixels are known if the scene is held in memory.
@@ -46,7 +66,7 @@ def packed_pixels(
         scale, residuals, directions = _spectra_of_pixels(
             result, scene, abundances, spectra, maps.image_scale * every
         )
-        layers |= {"scale": scale[None], "residuals": residuals}
+        layers |= {"scale": scale, "residuals": residuals}
     described = []
     stored = []
     for name, layer in layers.items():
@@ -83,26 +103,22 @@ def _spectra_of_pixels(
 ) -> tuple[Array, Array, Array]:
     """Return the scale of each fit, the residuals in their leading directions, and these."""
     bands = np.isin(band_numbers(scene), result.endmembers["band_number"].values)
-    shown = scene.isel(y=slice(None, None, every), x=slice(None, None, every))
-    n_rows, n_columns = abundances.shape[1:]
-    M, _ = block_matrix(shown.isel(y=slice(n_rows), x=slice(n_columns)), bands)
+    kept = slice(None, None, every)
+    M, _ = block_matrix(scene.isel(y=kept, x=kept), bands)
     H = abundances.reshape(len(abundances), -1)
     known = np.flatnonzero(np.isfinite(H).all(axis=0))
     sample = known[:: max(1, known.size // _N_PIXELS)]
     _, residuals = _fit(M[:, sample], H[:, sample], spectra)
     _, vectors = np.linalg.eigh(residuals @ residuals.T)
     directions = vectors[:, ::-1][:, :8].T
-    scale = np.full(n_rows * n_columns, np.nan)
-    in_directions = np.full((len(directions), n_rows * n_columns), np.nan)
+    scale = np.full(H.shape[1], np.nan)
+    in_directions = np.full((len(directions), H.shape[1]), np.nan)
     for first in range(0, known.size, _N_PIXELS):
         part = known[first : first + _N_PIXELS]
         scale[part], residuals = _fit(M[:, part], H[:, part], spectra)
         in_directions[:, part] = directions @ residuals
-    return (
-        scale.reshape(n_rows, n_columns),
-        in_directions.reshape(-1, n_rows, n_columns),
-        directions,
-    )
+    shape = (-1, *abundances.shape[1:])
+    return scale.reshape(shape), in_directions.reshape(shape), directions
 
 
 def _fit(M: Array, H: Array, spectra: Array) -> tuple[Array, Array]:

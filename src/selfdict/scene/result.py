@@ -187,7 +187,7 @@ class UnmixResult:
 
     def _repr_html_(self) -> str:
         # The report draws results; it is imported on first use, since it comes after this package.
-        from selfdict.report.notebook import notebook_view
+        from selfdict.report.plots import notebook_view
 
         return notebook_view(self)
 
@@ -205,7 +205,7 @@ class UnmixResult:
             A notebook shows it, elsewhere ``plt.show()`` does; ``figure.savefig("result.png")``
             writes it, and ``plt.close(figure)`` frees its memory.
         """
-        from selfdict.report.notebook import plot_result
+        from selfdict.report.plots import plot_result
 
         return plot_result(self, figure)
 
@@ -217,7 +217,7 @@ class UnmixResult:
         Page
             A notebook shows it; ``str(page)`` is the HTML, one file that works offline.
         """
-        from selfdict.report.notebook import Page
+        from selfdict.report.page import Page
 
         return Page(self)
 
