@@ -303,8 +303,8 @@ def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float,
     present = H > 0
     # as many materials as bands: the residual tells nothing
     told = np.flatnonzero(present.sum(axis=0) < len(U))
-    # a thousand residuals tell enough, and fewer of many bands
-    told = evenly(told, min(1000, (1 << 19) // len(U)))
+    # some hundred residuals tell enough, and fewer of many bands
+    told = evenly(told, min(500, (1 << 19) // len(U)))
     if not told.size:
         return 0.0, 0.0
     columns = dense_columns(M, sample[told]).astype(np.float64)
@@ -338,25 +338,12 @@ def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
 
 def _spread(deviations: Array, variances: Array, weight: Array) -> float:
     """Return σ_b from squared deviations of sums from one, and their variances without it."""
-    median = float(_chi2_median(1))
-
-    def excess(square: float) -> float:
-        return _median(deviations / (variances + square), weight) - median
-
+    # half of the quotients (s − 1)²/(σ_b² + v) are above the median of χ²
+    square = _median(deviations / _chi2_median(1) - variances, weight)
     least = 1e-4**2  # a brightness that varies by less is constant
-    if excess(least) <= 0:
+    if square <= least:
         return 0.0
-    largest = max(1.0, 2 * float(deviations.max()) / median)
-    # bisection in logarithms: the spread may be of any order of magnitude
-    low = math.log(least)
-    high = math.log(largest)
-    while high - low > 1e-6:
-        middle = 0.5 * (low + high)
-        if excess(math.exp(middle)) > 0:
-            low = middle
-        else:
-            high = middle
-    return math.exp(0.25 * (low + high))
+    return math.sqrt(square)
 
 
 def _chi2_median(degrees: Any) -> Any:
