@@ -85,8 +85,7 @@ def test_nnls_equals_scipy(m, r, n):
 
 
 @pytest.mark.parametrize(
-    ("r", "condition"),
-    [*product((5, 15), (1e2, 0.9e3, 1.1e3, 1e4, 0.9e5, 1.1e5, 1e6)), (8, 1e13)],
+    ("r", "condition"), [*product((5, 15), (1e2, 0.9e3, 1.1e3, 1e4, 0.9e5, 1.1e5, 1e6)), (8, 1e13)]
 )
 def test_nnls_of_ill_conditioned_dictionaries_is_that_of_scipy(r, condition):
     U, M = problem(25, r, 150, condition)

@@ -10,17 +10,9 @@ import time
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from selfdict import (
-    InputError,
-    thread_limit,
-)
+from selfdict import InputError, thread_limit
 from selfdict.compute import threads
-from selfdict.compute.threads import (
-    _worker_queue,
-    for_slices,
-    n_threads,
-    single_threaded_blas,
-)
+from selfdict.compute.threads import _worker_queue, for_slices, n_threads, single_threaded_blas
 
 
 def test_slices_cover_everything_once_in_order():

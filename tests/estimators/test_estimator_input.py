@@ -65,10 +65,7 @@ def test_points_without_weight_are_in_no_group(X, endmembers):
         assert not set(members) & set(absent)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [("solver", "typo"), ("loss", "hubr")],
-)
+@pytest.mark.parametrize(("parameter", "value"), [("solver", "typo"), ("loss", "hubr")])
 def test_unknown_names_are_refused(X, parameter, value):
     model = FGNSR(3, **{parameter: value})
     assert value in model._repr_html_()

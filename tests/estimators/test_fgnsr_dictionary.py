@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from selfdict import (
-    FGNSR,
-    FastGradient,
-    InputError,
-    Weighted,
-    certify,
-    select_indices,
-    working_set,
-)
+from selfdict import FGNSR, FastGradient, InputError, Weighted, certify, select_indices, working_set
 from selfdict.reductions.steps import denoise
 
 

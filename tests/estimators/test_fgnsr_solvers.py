@@ -9,15 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from selfdict import (
-    FGNSR,
-    Conic,
-    FastGradient,
-    Huber,
-    InputError,
-    Status,
-    WorkingSet,
-)
+from selfdict import FGNSR, Conic, FastGradient, Huber, InputError, Status, WorkingSet
 from selfdict.datasets import make_mixtures
 
 

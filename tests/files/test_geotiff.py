@@ -7,14 +7,7 @@ from affine import Affine
 from rasterio.control import GroundControlPoint
 from scene_sample import TRANSFORM, assert_same, full_scene
 
-from selfdict.scene import (
-    SceneError,
-    build_scene,
-    crs_of,
-    read_scene,
-    transform_of,
-    write_scene,
-)
+from selfdict.scene import SceneError, build_scene, crs_of, read_scene, transform_of, write_scene
 from selfdict.scene.metadata import notes_of
 
 DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]

@@ -5,11 +5,7 @@ import pytest
 from scipy.io import savemat
 
 from selfdict.files.wavelengths import parse_heading
-from selfdict.scene import (
-    SceneError,
-    read_library,
-    read_scene,
-)
+from selfdict.scene import SceneError, read_library, read_scene
 from selfdict.scene.metadata import notes_of
 
 GUESSED = "the file names no unit of its wavelengths: 500 to 600 are taken as nm"

@@ -23,11 +23,7 @@ from sensor_files import (
 
 from selfdict.cli.source import Source
 from selfdict.files.formats import format_of
-from selfdict.scene import (
-    SceneError,
-    read_scene,
-    write_scene,
-)
+from selfdict.scene import SceneError, read_scene, write_scene
 from selfdict.scene.metadata import notes_of, scaling_of
 
 WRITERS = {"enmap": write_enmap, "desis": write_desis}
@@ -73,11 +69,7 @@ def test_the_record_of_a_run_has_all_files(product):
         assert set(Source(path).fingerprints(hashed=True)) == names
 
 
-OVERLAP = {
-    "vnir": [0, 1, 3, 5, 6, 7],
-    "swir": [0, 1, 2, 4, 6, 7],
-    "both": [0, 1, 2, 3, 4, 5, 6, 7],
-}
+OVERLAP = {"vnir": [0, 1, 3, 5, 6, 7], "swir": [0, 1, 2, 4, 6, 7], "both": [0, 1, 2, 3, 4, 5, 6, 7]}
 
 
 @pytest.mark.parametrize("overlap", OVERLAP)

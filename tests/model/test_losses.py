@@ -7,16 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import cvxpy_model
-from selfdict import (
-    Huber,
-    InputError,
-    Problem,
-    Solution,
-    Squared,
-    Weighted,
-    certify,
-    project_omega,
-)
+from selfdict import Huber, InputError, Problem, Solution, Squared, Weighted, certify, project_omega
 from selfdict.model.dual import best_scaling, search_scaling
 from selfdict.model.losses import as_loss
 

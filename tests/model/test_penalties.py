@@ -6,13 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubic import Cubic, CubicProblem
-from selfdict import (
-    Problem,
-    Status,
-    WorkingSet,
-    certify,
-    mu_heuristic,
-)
+from selfdict import Problem, Status, WorkingSet, certify, mu_heuristic
 from selfdict.datasets import make_mixtures
 from selfdict.model.penalties import Penalty, Quadratic
 

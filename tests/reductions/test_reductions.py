@@ -296,8 +296,7 @@ def test_sizes_are_the_weights_of_all_points_of_a_cluster():
         assert clusters.sizes[k] == pytest.approx(own)
     known = Candidates(12).reduce(Problem(data(), MU, loss=variances()))
     np.testing.assert_array_equal(
-        known.loss.pixel_variance,
-        variances().pixel_variance[known.reduced_from.memory.indices],
+        known.loss.pixel_variance, variances().pixel_variance[known.reduced_from.memory.indices]
     )
     plain = Candidates(12).reduce(Problem(data(), MU))
     np.testing.assert_array_equal(plain.sample_weight, h2nmf(data(), 12).sizes)
@@ -317,11 +316,7 @@ def test_more_clusters_than_points_change_nothing(n_clusters):
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda problem: Candidates(5, "equal"),
-        lambda problem: Candidates(0).reduce(problem),
-    ],
+    "call", [lambda problem: Candidates(5, "equal"), lambda problem: Candidates(0).reduce(problem)]
 )
 def test_invalid_settings_are_refused(call):
     with pytest.raises(InputError):

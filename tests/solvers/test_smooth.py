@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from selfdict import (
-    FGNSR,
-    Conic,
-    FastGradient,
-    Problem,
-    Status,
-    Weighted,
-    WorkingSet,
-    mu_heuristic,
-)
+from selfdict import FGNSR, Conic, FastGradient, Problem, Status, Weighted, WorkingSet, mu_heuristic
 from selfdict.datasets import make_mixtures
 
 

@@ -78,11 +78,7 @@ def test_dictionaries(solver):
 @pytest.mark.parametrize("name", ["squared", "weighted", "huber"])
 def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):
     M, p, s, weighted = small(shape=shape)
-    loss = {
-        "squared": Squared(),
-        "weighted": weighted,
-        "huber": Huber(0.1),
-    }[name]
+    loss = {"squared": Squared(), "weighted": weighted, "huber": Huber(0.1)}[name]
     mu = 0.05 if "huber" in name else 0.2
     X, exact = cvxpy_model.solve(M, mu, p, np.abs(M).sum(axis=0), s, loss)
     solution = fast_gradient(M, mu, p=p, sample_weight=s, loss=loss, tol=1e-6, max_iter=50_000)
@@ -96,8 +92,7 @@ def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):
 
 
 @pytest.mark.parametrize(
-    "loss",
-    [Huber(np.float64(0.05)), Weighted(pixel_variance=np.linspace(1, 2, 60))],
+    "loss", [Huber(np.float64(0.05)), Weighted(pixel_variance=np.linspace(1, 2, 60))]
 )
 def test_single_precision_is_kept(loss):
     M = make_mixtures(20, 60, 4, noise=0.05, random_state=0)[0]

@@ -8,15 +8,7 @@ from hypothesis import strategies as st
 import naive
 import reference
 from feasible import assert_feasible
-from selfdict import (
-    Problem,
-    Solution,
-    Status,
-    certify,
-    conic,
-    fast_gradient,
-    mu_heuristic,
-)
+from selfdict import Problem, Solution, Status, certify, conic, fast_gradient, mu_heuristic
 from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
