@@ -16,7 +16,7 @@ from selfdict.columns.memory import DenseMultiplier, MemoryColumns
 from selfdict.columns.protocol import own_atoms
 from selfdict.compute.device import Device, Tensor, row_blocks, to_device
 from selfdict.gpu.bounded_fit import curvature, fit_columns
-from selfdict.gpu.scores import Clusters, Screen, metric_sums, plain_sums
+from selfdict.gpu.scores import Clusters, Screen, metric_sums, positive_sums
 from selfdict.kernels.gates import GATE
 from selfdict.model.dual import dot_error
 from selfdict.model.memory_rows import MemoryRows
@@ -276,7 +276,7 @@ class DeviceSums:
         return MetricSums(*metric_sums(self.theta), self.theta.shape[1])
 
     def sums_of_centres(self, centres: Tensor, reach: float) -> Array:
-        sums = plain_sums(centres, self.theta, np.float64)
+        sums = positive_sums(centres, self.theta, np.float64)
         sums += 2 * dot_error(sum(self.shape)) * reach * _norms(centres)
         on_host: Array = sums.cpu().numpy()
         return on_host

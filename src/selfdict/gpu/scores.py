@@ -1,41 +1,22 @@
 """Scores of rows on a device: sums of the positive parts of (M/w)ᵀθ, and what bounds on them need.
 
-In float32 on a GPU the matrix units multiply in half precision, and the result still has the
-accuracy of float32. Each number is split into two halves, x = h + l, with h and l of 11 bits. Of
-(h + l)(h' + l') the three largest products are kept, which makes one product of matrices three
-times as long. Rows of M/w and columns of θ are scaled by powers of two so that their largest
-entries lie near 2¹⁵, the top of the range. The error is below 2⁻²¹ of |m_i|ᵀ|θ_j|, besides that of
-the float32 accumulation. In float64, torch computes the product, a block of rows at a time.
-
 :mod:`selfdict.model.scores` derives the bounds. Their rows are scaled to unit length; sums and
 products are taken in float64, in whatever order the device prefers: the room for rounding allows
 for any.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from selfdict._optional import optional
 from selfdict._validation import Array, is_tensor
-from selfdict.compute.device import (
-    Device,
-    Tensor,
-    long_gram,
-    row_blocks,
-    runs_triton,
-    to_device,
-)
+from selfdict.compute.device import Device, Tensor, long_gram, row_blocks, to_device
 
 # Entries of the product that are computed at a time: 1 GiB of float64.
 _SCREENING_BLOCK_ENTRIES = 1 << 27
 _TILE_ROWS = 128  # of the product in float64
-# The order of the halves, high (0) and low (1), in a row of either factor: the product of two rows
-# is then high·high + high·low + low·high.
-LEFT = (0, 0, 1)
-RIGHT = (0, 1, 0)
 
 
 class Screen:
@@ -45,10 +26,6 @@ class Screen:
         self.device = device
         left = to_device(M, device, np.float64) / to_device(w, device)
         self.left = left.T.contiguous()
-
-    @cached_property
-    def _halves(self) -> tuple[Tensor, Tensor]:
-        return split(self.left, LEFT)
 
     def positive_sums(self, theta: "Array | Tensor", rows: Array | None, dtype: DTypeLike) -> Array:
         """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i (None: all), multiplied in ``dtype``.
@@ -60,17 +37,12 @@ class Screen:
         index: slice | Tensor = slice(None)
         if rows is not None:
             index = to_device(rows, self.device)
-        if dtype == np.float32 and runs_triton(theta.device):
-            halves, scale = self._halves
-            sums = fused_sums((halves[index], scale[index]), theta)
-        else:
-            sums = plain_sums(self.left[index], theta, dtype)
-        scores: Array = sums.cpu().numpy()
+        scores: Array = positive_sums(self.left[index], theta, dtype).cpu().numpy()
         return scores
 
 
-def plain_sums(left: Tensor, theta: Tensor, dtype: DTypeLike) -> Tensor:
-    """Return Σ_j max(0, left_iᵀθ_j) in plain torch, a block of rows of the product at a time."""
+def positive_sums(left: Tensor, theta: Tensor, dtype: DTypeLike) -> Tensor:
+    """Return Σ_j max(0, left_iᵀθ_j), a block of rows of the product at a time."""
     torch = optional("torch")
     unit = 1.0
     if dtype == np.float32:
@@ -90,32 +62,6 @@ def plain_sums(left: Tensor, theta: Tensor, dtype: DTypeLike) -> Tensor:
         absolute = torch.linalg.vector_norm(V, 1, dim=1, dtype=torch.float64)
         sums[start : start + rows] += absolute / 2
     return unit * sums
-
-
-def split(A: Tensor, order: tuple[int, int, int]) -> tuple[Tensor, Tensor]:
-    """Scale the rows of A (k, m) by powers of two and split each entry into high and low half.
-
-    The results are the halves of a row, one after the other in the given order, (k, 3m) of float16,
-    and the scales (k,).
-    """
-    torch = optional("torch")
-    # The largest entry of a row is scaled to below 2¹⁵.
-    exponent = torch.frexp(A.abs().amax(dim=1)).exponent - 15
-    scale = torch.ldexp(torch.ones_like(A[:, 0]), exponent)
-    scaled = A / scale[:, None]
-    high = scaled.half()
-    halves = (high, (scaled - high).half())
-    return torch.cat([halves[half] for half in order], dim=1), scale
-
-
-def fused_sums(left: tuple[Tensor, Tensor], theta: Tensor) -> Tensor:
-    """Return Σ_j max(0, a_iᵀθ_j) by a Triton kernel, for rows a_i that are split as in ``LEFT``."""
-    from selfdict.gpu.triton_screening import positive_sums
-
-    halves, scale = left
-    right, column_scale = split(theta.T, RIGHT)
-    unit = column_scale.max()
-    return scale * unit * positive_sums(halves, right, (column_scale / unit).float())
 
 
 def metric_sums(theta: Tensor) -> tuple[float, Array, Array]:
