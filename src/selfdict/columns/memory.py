@@ -20,7 +20,7 @@ from selfdict.model.dual import DualTerms
 from selfdict.model.memory_rows import DenseSums, MemoryRows
 from selfdict.model.score_bounds import ColumnSums, Rows
 from selfdict.model.sparse import SparseProducts
-from selfdict.peers.spa import spa
+from selfdict.peers.successive import spa
 
 # up to this many columns, and as many atoms as features, their products are held; beyond they are
 # taken anew each time, which costs little beside the fit and saves 8 bytes per column and atom

@@ -21,7 +21,7 @@ from selfdict.kernels.rank_two import (
     shares,
     swap_rows,
 )
-from selfdict.peers.spa import RESIDUAL_TIE
+from selfdict.peers.successive import RESIDUAL_TIE
 
 COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
 _MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough

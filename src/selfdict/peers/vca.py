@@ -9,7 +9,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_rank
 from selfdict.compute.linear_algebra import onto_span, second_moments
 from selfdict.kernels.columns import squared_norms
-from selfdict.peers.spa import enough, first_largest, negligible
+from selfdict.peers.successive import enough, first_largest, negligible
 
 
 def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:

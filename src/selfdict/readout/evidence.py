@@ -13,7 +13,7 @@ from selfdict.kernels.columns import column_norms, dense_columns, squared_norms
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, problem_of
 from selfdict.peers.h2nmf import Clusters
-from selfdict.peers.spa import spa
+from selfdict.peers.successive import spa
 from selfdict.reductions.steps import Candidates, ColumnSubset, weighted_columns
 
 

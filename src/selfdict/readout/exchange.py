@@ -21,7 +21,7 @@ from selfdict.compute.linear_algebra import onto_common_span, second_moments
 from selfdict.metrics import relative_error
 from selfdict.peers.greedy import Budget, Fit, grow
 from selfdict.peers.h2nmf import h2nmf
-from selfdict.peers.spa import enough, spa
+from selfdict.peers.successive import enough, spa
 from selfdict.readout.evidence import READERS, Evidence
 
 # clusters that stand for the data where there are none yet; atoms up to twice as many are all tried

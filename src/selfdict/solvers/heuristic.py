@@ -10,7 +10,7 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import as_dictionary
 from selfdict.peers.greedy import Budget, Fit, grow
-from selfdict.peers.spa import spa
+from selfdict.peers.successive import spa
 
 # part of the energy of the data that is added to its residual: keeps μ positive without noise
 RELATIVE_OFFSET = 1e-6
