@@ -8,7 +8,7 @@ from reproduce.outcome import Outcome, Request, Row, progress, subplots
 from reproduce.paper import SAN_DIEGO, TERRAIN, URBAN
 from reproduce.rows import fgnsr_on
 from reproduce.scenes import Scene, is_printed, own_rank, requested_scenes
-from selfdict._colours import ABUNDANCE_MAP, line_styles
+from selfdict._display import ABUNDANCE_MAP, line_styles
 from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.estimators import FGNSR

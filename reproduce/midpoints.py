@@ -9,7 +9,7 @@ import numpy as np
 
 from reproduce.outcome import Outcome, Request, Row, progress, subplots
 from reproduce.paper import authors_midpoints
-from selfdict._colours import line_styles
+from selfdict._display import line_styles
 from selfdict._validation import Array
 from selfdict.datasets import make_midpoints
 from selfdict.estimators import FGNSR

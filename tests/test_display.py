@@ -8,13 +8,14 @@ import pytest
 import xarray as xr
 from click.testing import CliRunner
 
-from selfdict._colours import class_colours, line_styles
 from selfdict._display import (
     at_least,
     at_most,
+    class_colours,
     csv_cell,
     from_csv_cell,
     line,
+    line_styles,
     number,
     percent,
     plain,

@@ -13,7 +13,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-from selfdict._colours import class_colours
+from selfdict._display import class_colours
 from selfdict.datasets import make_scene
 from selfdict.scene import read_scene, write_scene
 

@@ -5,14 +5,13 @@ so that ``import selfdict`` stays quick: numba, scikit-learn and the rest are im
 packages that need them.
 """
 
-from selfdict._lazy import importer, names_of
+from selfdict._imports import on_first_use
 
 __version__ = "0.1.0"
 
-_MODULES = names_of(__file__)
+__getattr__, _MODULES = on_first_use(__name__, __file__)
 # The packages themselves are attributes, but a star import is for what is in them.
 __all__ = ["__version__", *(name for name, module in _MODULES.items() if module != __name__)]
-__getattr__ = importer(__name__, _MODULES, globals())
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from matplotlib import pyplot
 from report_sample import make_pixel_result, make_result, make_scene_of
 
 from selfdict import InputError
-from selfdict._colours import class_colours
+from selfdict._display import class_colours
 from selfdict.report import (
     plot_abundances,
     plot_dominant,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from report_sample import make_pixel_result, make_proof, make_result, make_scene_of
 
-from selfdict._colours import class_colours, line_styles
+from selfdict._display import class_colours, line_styles
 from selfdict.datasets import make_scene
 from selfdict.report import render_report, write_report
 from selfdict.report.charts import band_axis, band_labels, label_positions, nice_axis

@@ -13,7 +13,7 @@ BEGAN = time.perf_counter()
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line with ``arguments`` (default: those of the process) and exit."""
-    from selfdict._optional import optional
+    from selfdict._imports import optional
 
     # An optional package: checked before a module imports it, to name the extra.
     try:

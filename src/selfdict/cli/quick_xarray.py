@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from selfdict._optional import optional
+from selfdict._imports import optional
 
 
 class _LibraryIfImported:

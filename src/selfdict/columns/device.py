@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.columns.memory import DenseMultiplier, MemoryColumns
 from selfdict.columns.protocol import own_atoms

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from selfdict._errors import InputError, UnsupportedError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array, is_sparse, is_tensor, refuse_gradient
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from selfdict._errors import InputError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array, as_generator, as_rank, as_scalar
 
 if TYPE_CHECKING:

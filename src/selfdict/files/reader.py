@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._errors import InputError, SceneError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict.files.child import Session, SharedMemory, create_memory, pack, unpack
 from selfdict.files.cube import Array
 from selfdict.files.formats import REGISTERING_MODULES, FileFormat, format_by_suffix, format_named

@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from selfdict._errors import SceneError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict.files.cube import StoredCube
 from selfdict.files.formats import FileFormat, format_by_suffix
 

@@ -8,7 +8,7 @@ each run.
 
 import numpy as np
 
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.compute.device import BLOCK_ENTRIES, Tensor, long_gram, row_blocks, to_device
 from selfdict.compute.threads import for_slices

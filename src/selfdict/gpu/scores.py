@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array, is_tensor
 from selfdict.compute.device import Device, Tensor, long_gram, row_blocks, to_device
 

@@ -12,7 +12,7 @@ has lost by rounding, the next step corrects, and g_F says whether that has work
 which it has not is to be started again from where it is, with a new P.
 """
 
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict.compute.device import Tensor
 
 triton = optional("triton")

@@ -14,10 +14,9 @@ import numpy as np
 import xarray as xr
 
 from selfdict import __version__
-from selfdict._colours import line_styles
-from selfdict._display import at_least, percent, plain
+from selfdict._display import at_least, line_styles, percent, plain
 from selfdict._errors import InputError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import Chart, band_axis, band_labels, label_positions

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from selfdict._colours import (
+from selfdict._display import (
     ABUNDANCE_MAP,
     BRIGHTNESS_MAP,
     NO_DATA_RGB,
@@ -19,7 +19,7 @@ from selfdict._colours import (
     class_colours,
     rgb_of,
 )
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import band_labels, nice_axis, wavelengths

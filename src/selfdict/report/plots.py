@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from selfdict._colours import (
+from selfdict._display import (
     ABUNDANCE_MAP,
     BRIGHTNESS_MAP,
     NO_DATA_RGB,
@@ -20,10 +20,10 @@ from selfdict._colours import (
     UNCERTAINTY_MAP,
     class_colours,
     line_styles,
+    table,
 )
-from selfdict._display import table
 from selfdict._errors import InputError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.report.charts import band_axis, band_gaps
 from selfdict.report.pictures import MOST_PIXELS, Maps, colour_limit

@@ -6,8 +6,7 @@ A scene is an ``xarray.DataArray (band, y, x)``. The public names are those that
 
 from importlib.util import find_spec
 
-from selfdict._lazy import importer, names_of
-from selfdict._optional import optional
+from selfdict._imports import on_first_use, optional
 
 # Before a module imports them, so that an error names the extra to install.
 optional("xarray")
@@ -17,9 +16,8 @@ if find_spec("rioxarray") is None:
 # The accessor is registered for every DataArray, and must not wait for its first use.
 import selfdict.scene.model  # noqa: E402, F401
 
-_MODULES = names_of(__file__)
+__getattr__, _MODULES = on_first_use(__name__, __file__)
 __all__ = list(_MODULES)
-__getattr__ = importer(__name__, _MODULES, globals())
 
 
 def __dir__() -> list[str]:

@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import xarray as xr
 
-from selfdict._colours import class_colours
-from selfdict._display import csv_cell, plain
+from selfdict._display import class_colours, csv_cell, plain
 from selfdict._validation import Array
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text, projected
 from selfdict.scene.result import UnmixResult

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import xarray as xr
 
 from selfdict._errors import InputError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict.compute.threads import thread_limit
 from selfdict.scene.blocks import Block, blocks, cut, in_row_chunks
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._optional import optional
+from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.compute.linear_algebra import onto_common_span, onto_span
 from selfdict.model.certificate import with_certificate
