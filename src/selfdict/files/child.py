@@ -24,9 +24,10 @@ import numpy as np
 from selfdict._errors import InputError, SceneError, first_line
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.formats import FileFormat, options_of
-from selfdict.files.limits import check_declared
 
 _ALIGNMENT = 64  # of arrays in the shared memory
+# A block may always take this much: a file of fill values may hold almost nothing.
+_ALWAYS_ALLOWED = 64 * 2**20
 
 
 def create_memory() -> int:
@@ -119,7 +120,7 @@ class Session:
         # Spectral libraries are small, and returned as a whole.
         if isinstance(stored, StoredCube):
             _check_shapes(stored)
-            check_declared(stored, request["held"], request["max_bytes"])
+            _check_size(stored, request["held"], request["max_bytes"])
             self.cube = stored
             del known["load"]
             known["dtype"] = stored.dtype.newbyteorder("=").str
@@ -144,6 +145,33 @@ def _check_shapes(cube: StoredCube) -> None:
             raise InputError(
                 f"{name} must be numbers of shape {shape}, got {values.dtype} {values.shape}"
             )
+
+
+def allowed_bytes(held: int, max_bytes: int | None = None) -> int:
+    """Return the most bytes that one block or array of a file of ``held`` bytes may take."""
+    if max_bytes is not None:
+        return max_bytes
+    # zlib packs 1032 bytes of equal values into one. Measurements take a tenth as a rule: above
+    # 1 GiB a block must be plausible for the size of the file.
+    return max(_ALWAYS_ALLOWED, min(1100 * held, max(2**30, 32 * held)))
+
+
+def _check_size(cube: StoredCube, held: int, max_bytes: int | None) -> None:
+    """Refuse a cube that declares far more than its file of ``held`` bytes can hold."""
+    held = cube.held or held
+    n_bands, n_rows, n_columns = cube.shape
+    total = n_bands * n_rows * n_columns * cube.dtype.itemsize
+    # It need not fit in memory, and sparse files and codecs for constant values pack it well.
+    if max_bytes is None and total > max(_ALWAYS_ALLOWED, 100_000 * held):
+        raise InputError(f"declares {total} bytes of data but holds {held} (max_bytes)")
+    # Reading block by block still takes a mask of all pixels, and coordinates.
+    needed = n_rows * n_columns + 8 * (n_bands + n_rows + n_columns)
+    allowed = allowed_bytes(held, max_bytes)
+    if needed > allowed:
+        raise InputError(
+            f"needs {needed} bytes for a mask and coordinates; for a file of {held} bytes at most "
+            f"{allowed} are allocated at once (max_bytes)"
+        )
 
 
 @contextlib.contextmanager

@@ -1,15 +1,15 @@
-"""The file formats that are known, and the decorator by which others add theirs."""
+"""The file formats and products that are known, and the decorators by which others add theirs."""
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
 from selfdict._errors import InputError, SceneError
-from selfdict.files.limits import files_in, is_plain_file
+from selfdict.files.cube import StoredCube
+from selfdict.files.paths import header_names, is_plain_file, tiff_of_header
 
 _Read = TypeVar("_Read", bound=Callable[..., Any])
 
@@ -38,8 +38,6 @@ FORMATS = {
     "zarr": FileFormat("zarr", "selfdict.files.zarr_store"),
     "npy": FileFormat("NumPy", "selfdict.files.matlab_numpy"),
 }
-# The data file of an ENVI header, which has no suffix or one of these.
-ENVI_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", ".lib")
 _SUFFIXES = {
     **dict.fromkeys((".hdr", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip"), "envi"),
     **dict.fromkeys((".tif", ".tiff"), "geotiff"),
@@ -48,7 +46,6 @@ _SUFFIXES = {
     **dict.fromkeys((".npy", ".npz"), "npy"),
     ".mat": "mat",
     ".zarr": "zarr",
-    ".xml": "enmap",
 }
 # Files of microscopes, which other packages read.
 _HYPERSPY_SUFFIXES = (".hspy", ".zspy", ".wdf", ".dm3", ".dm4", ".emd")
@@ -166,73 +163,116 @@ def format_by_suffix(path: Path) -> str:
     )
 
 
-def header_names(data: Path) -> list[Path]:
-    """Return the names that the ENVI header of a data file may have, the preferred one first."""
-    # A path such as "." has no name to put a suffix on.
-    if not data.name:
-        return []
-    # One with the whole name belongs to this file only, the other may be that of cube.bsq, too.
-    names = [data.with_name(data.name + suffix) for suffix in (".hdr", ".HDR")]
-    return names + [data.with_suffix(suffix) for suffix in (".hdr", ".HDR")]
+@dataclass
+class Opened:
+    """A file of a product while it is read.
+
+    Attributes
+    ----------
+    file : selfdict.files.hdf5.Hdf5File
+        The file.
+    cube_name : str
+        The path of the dataset that is read.
+    cube : StoredCube
+        What was made of it by the table; the function of the product completes it.
+    """
+
+    file: Any
+    cube_name: str
+    cube: StoredCube
+
+    @property
+    def group(self) -> str:
+        """The group of the cube."""
+        return self.cube_name.rpartition("/")[0]
 
 
-def product_files(path: Path, *patterns: str) -> list[Path | None]:
-    r"""Return the files of a product that a file or a folder belongs to, None for missing ones.
+@dataclass(frozen=True)
+class Hdf5Product:
+    """Where the files of a product keep what.
+
+    Names of datasets are paths from the group of the cube, or else from the root. A name that
+    begins with ``@`` is an attribute of the cube.
+
+    Attributes
+    ----------
+    name : str
+        Of the sensor, for messages.
+    cubes : tuple of str
+        Paths of the cube, the first that exists is read. ``*`` stands for any group of the root.
+    needs : tuple of str
+        Paths that a file must have to be of this product, besides one of the cubes.
+    refused : mapping of str to str
+        Paths that only other products of the sensor have, and what is said about these.
+    axes : tuple of int
+        Which axes of the cube are band, y and x, unless dimension scales name them.
+    wavelength, fwhm, good_band : str
+        Names of the lists of wavelengths, widths and good bands; "" if there are none.
+    units : str
+        The unit of wavelengths, or the name of an attribute of the cube that tells it.
+    nodata, divisor : str
+        Attributes of the cube: the no-data value, and a number by which values are divided. By
+        default ``_FillValue``, ``scale_factor`` and ``add_offset`` are used.
+    is_joined : bool
+        Whether all cubes make one scene. One of them is read as it is, if it is named.
+    complete : callable
+        Called with an :class:`Opened`, to add what the table cannot say. Its keyword arguments are
+        the options of ``read_scene`` that the product has.
+    """
+
+    name: str
+    cubes: tuple[str, ...]
+    complete: Callable[..., None]
+    needs: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    axes: tuple[int, int, int] = (0, 1, 2)
+    wavelength: str = ""
+    fwhm: str = ""
+    good_band: str = ""
+    units: str = ""
+    nodata: str = ""
+    divisor: str = ""
+    is_joined: bool = False
+
+
+PRODUCTS: list[Hdf5Product] = []
+
+_Complete = TypeVar("_Complete", bound=Callable[..., None])
+
+
+def hdf5_product(
+    name: str, cubes: tuple[str, ...], **table: Any
+) -> Callable[[_Complete], _Complete]:
+    """Register a product in HDF5 or NetCDF by its table and the function that completes it.
 
     Parameters
     ----------
-    path : pathlib.Path
-        One of the files, or a folder with one image.
-    *patterns : str
-        Regular expressions of the names, the first of them of the image. The first group of each
-        is what the names of one product have in common.
+    name : str
+        Of the sensor.
+    cubes : tuple of str
+        Paths of the cube, the first that exists is read.
+    **table
+        Further attributes of :class:`selfdict.files.Hdf5Product`.
 
     Returns
     -------
-    list of pathlib.Path or None
-        One for each pattern; all None if the name of ``path`` fits none of them.
+    decorator
+        For a function that takes a :class:`selfdict.files.Opened`, and options of ``read_scene`` as
+        keyword arguments. It is called in the reader process, which imports the module it is
+        defined in.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from selfdict.files import product_files
-    >>> product_files(Path("cube.tif"), r"(.*)-cube\.tif", r"(.*)-bands\.csv")
-    [None, None]
+    >>> from selfdict.files import hdf5_product
+    >>> @hdf5_product("My sensor", cubes=("my_sensor/cube",), wavelength="lambda", units="nm")
+    ... def complete_my_sensor(opened):
+    ...     opened.cube.notes.append("the clouds of the file are not used (mask)")
     """
-    nothing: list[Path | None] = [None] * len(patterns)
-    compiled = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
-    if path.is_dir():
-        images = [file for file in files_in(path) if compiled[0].fullmatch(file.name)]
-        if len(images) > 1:
-            names = f"{images[0].name}, {images[1].name}"
-            raise SceneError(path, f"holds {len(images)} images, name one of them: {names}")
-        if not images:
-            return nothing
-        path = images[0]
-    matches = [match for pattern in compiled if (match := pattern.fullmatch(path.name))]
-    if not matches:
-        return nothing
-    found = nothing
-    for file in files_in(path.parent):
-        for k, pattern in enumerate(compiled):
-            match = pattern.fullmatch(file.name)
-            is_of_product = match is not None and match[1].lower() == matches[0][1].lower()
-            # Of several images the one that is named is meant.
-            is_meant = found[k] is None or file == path
-            if is_of_product and is_meant and is_plain_file(file):
-                found[k] = file
-    return found
 
+    def register(complete: _Complete) -> _Complete:
+        # The last one comes first, so that a product can be described better than it is here.
+        PRODUCTS.insert(0, Hdf5Product(name, cubes, complete, **table))
+        note_module(complete)
+        return complete
 
-def tiff_of_header(header: Path) -> Path | None:
-    """Return the GeoTIFF that an ENVI header describes, if no data file of ENVI is beside it."""
-    for suffix in ("", *ENVI_SUFFIXES):
-        if is_plain_file(header.with_suffix(suffix)):
-            # A header may have the whole name of its image, "cube.tif.hdr".
-            if suffix == "" and header.stem.lower().endswith((".tif", ".tiff")):
-                return header.with_suffix("")
-            return None
-    for suffix in (".tif", ".tiff", ".TIF", ".TIFF"):
-        if is_plain_file(header.with_suffix(suffix)):
-            return header.with_suffix(suffix)
-    return None
+    return register

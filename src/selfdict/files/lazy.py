@@ -9,8 +9,8 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from selfdict.files.child import allowed_bytes
 from selfdict.files.cube import DIMS, Array
-from selfdict.files.limits import allowed_bytes
 from selfdict.files.reader import Reader
 
 BLOCK_BYTES = 32 * 2**20  # stored values in one block

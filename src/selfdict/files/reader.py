@@ -22,10 +22,17 @@ import numpy as np
 
 from selfdict._errors import InputError, SceneError
 from selfdict._imports import optional
-from selfdict.files.child import Session, SharedMemory, create_memory, pack, unpack
+from selfdict.files.child import (
+    Session,
+    SharedMemory,
+    allowed_bytes,
+    create_memory,
+    pack,
+    unpack,
+)
 from selfdict.files.cube import Array
 from selfdict.files.formats import REGISTERING_MODULES, FileFormat, format_by_suffix, format_named
-from selfdict.files.limits import check_plain, memory_limit, size_of, time_limit
+from selfdict.files.paths import check_plain, size_of
 
 # Of a machine under load, to start Python and NumPy.
 _START_SECONDS = 120
@@ -39,7 +46,7 @@ class Reader:
     """Reads one file in a process of its own, which is started on first use.
 
     ``options`` are keyword arguments of the function that reads the format. ``max_bytes``: see
-    :func:`selfdict.files.limits.allowed_bytes`. ``seconds`` of processor time are allowed for one
+    :func:`selfdict.files.child.allowed_bytes`. ``seconds`` of processor time are allowed for one
     request; default: by the size of the file.
 
     It may be pickled: every process that reads starts its own. It may be used by several threads,
@@ -166,8 +173,10 @@ class Reader:
     def _ask(self, request: dict[str, Any], n_bytes: int = 0) -> Any:
         """Return the answer to a request; a child that fails is one sentence."""
         assert self._child is not None
-        memory = memory_limit(self.held, self.max_bytes, n_bytes)
-        seconds = self.seconds or time_limit(self.held, n_bytes)
+        # Python and its libraries themselves, and three copies of a block, which is unpacked,
+        # converted and rearranged.
+        memory = 768 * 2**20 + 3 * (allowed_bytes(self.held, self.max_bytes) + n_bytes)
+        seconds = self.seconds or 10 + int((self.held + n_bytes) / 5e6)
         try:
             return self._child.ask(request | {"memory": memory, "seconds": seconds})
         except _DeadError as error:

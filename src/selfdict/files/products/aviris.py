@@ -1,6 +1,6 @@
 """AVIRIS-3, AVIRIS-5 and AVIRIS-NG: reflectance on a map grid, in NetCDF."""
 
-from selfdict.files.tables import Opened, hdf5_product
+from selfdict.files.formats import Opened, hdf5_product
 from selfdict.files.variables import add_mapping, find_nearby
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.formats import file_format, product_files, tiff_of_header
-from selfdict.files.limits import read_bytes
+from selfdict.files.formats import file_format
+from selfdict.files.paths import product_files, read_bytes, tiff_of_header
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
 # EOLab adds _COG to the names of its images.

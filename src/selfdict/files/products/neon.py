@@ -3,8 +3,8 @@
 import numpy as np
 
 from selfdict._errors import InputError
+from selfdict.files.formats import Opened, hdf5_product
 from selfdict.files.grid import add_crs, add_map
-from selfdict.files.tables import Opened, hdf5_product
 
 
 @hdf5_product(

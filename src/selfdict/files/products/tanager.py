@@ -5,8 +5,8 @@ import re
 import numpy as np
 from affine import Affine
 
+from selfdict.files.formats import Opened, hdf5_product
 from selfdict.files.grid import add_epsg, transform_from_numbers
-from selfdict.files.tables import Opened, hdf5_product
 
 _GRID = "HDFEOS/GRIDS/HYP"
 _SWATH = "HDFEOS/SWATHS/HYP"

@@ -1,0 +1,147 @@
+"""Files by their names: what may be opened, and which files belong together.
+
+Only plain files and folders are opened: a pipe waits for ever, a device never ends.
+"""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from selfdict._errors import SceneError
+
+# The data file of an ENVI header, which has no suffix or one of these.
+ENVI_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", ".lib")
+
+
+def check_plain(path: Path) -> os.stat_result:
+    """Refuse what is neither a plain file nor a folder, by itself or as the target of a link."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:
+        reason = "no such file"
+        # An address has lost one of its slashes in a path.
+        if re.match("[a-z0-9]{2,}:/", str(path)):
+            reason = "only scenes are read from addresses, with https://, http:// or s3://"
+        raise SceneError(path, reason) from error
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise SceneError(path, "is not a regular file or folder")
+    return found
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether there is a plain file of this name."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the files and folders in a folder, by name."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise SceneError(folder, f"cannot be read: {error.strerror}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return all bytes of a small file, such as a header: thousands of bands take 1 MiB."""
+    n_bytes = check_plain(path).st_size
+    if n_bytes > 32 * 2**20:
+        raise SceneError(path, f"is too large for a header: {n_bytes} bytes")
+    return path.read_bytes()
+
+
+def size_of(path: Path, *, refuse_links: bool = False) -> int:
+    """Return the size of a file, or of everything in a folder.
+
+    A link in a folder may lead out of it, to any file that its author names.
+    """
+    if not path.is_dir():
+        return path.stat().st_size
+    held = 0
+    waiting = [os.fspath(path)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                held += found.st_size
+                if stat.S_ISDIR(found.st_mode):
+                    waiting.append(entry.path)
+                elif refuse_links and not stat.S_ISREG(found.st_mode):
+                    inside = os.path.relpath(entry.path, path)
+                    raise SceneError(path, f"{inside} is a link, a pipe or a device")
+    return held
+
+
+def header_names(data: Path) -> list[Path]:
+    """Return the names that the ENVI header of a data file may have, the preferred one first."""
+    # A path such as "." has no name to put a suffix on.
+    if not data.name:
+        return []
+    # One with the whole name belongs to this file only, the other may be that of cube.bsq, too.
+    names = [data.with_name(data.name + suffix) for suffix in (".hdr", ".HDR")]
+    return names + [data.with_suffix(suffix) for suffix in (".hdr", ".HDR")]
+
+
+def tiff_of_header(header: Path) -> Path | None:
+    """Return the GeoTIFF that an ENVI header describes, if no data file of ENVI is beside it."""
+    for suffix in ("", *ENVI_SUFFIXES):
+        if is_plain_file(header.with_suffix(suffix)):
+            # A header may have the whole name of its image, "cube.tif.hdr".
+            if suffix == "" and header.stem.lower().endswith((".tif", ".tiff")):
+                return header.with_suffix("")
+            return None
+    for suffix in (".tif", ".tiff", ".TIF", ".TIFF"):
+        if is_plain_file(header.with_suffix(suffix)):
+            return header.with_suffix(suffix)
+    return None
+
+
+def product_files(path: Path, *patterns: str) -> list[Path | None]:
+    r"""Return the files of a product that a file or a folder belongs to, None for missing ones.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        One of the files, or a folder with one image.
+    *patterns : str
+        Regular expressions of the names, the first of them of the image. The first group of each
+        is what the names of one product have in common.
+
+    Returns
+    -------
+    list of pathlib.Path or None
+        One for each pattern; all None if the name of ``path`` fits none of them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from selfdict.files import product_files
+    >>> product_files(Path("cube.tif"), r"(.*)-cube\.tif", r"(.*)-bands\.csv")
+    [None, None]
+    """
+    nothing: list[Path | None] = [None] * len(patterns)
+    compiled = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+    if path.is_dir():
+        images = [file for file in files_in(path) if compiled[0].fullmatch(file.name)]
+        if len(images) > 1:
+            names = f"{images[0].name}, {images[1].name}"
+            raise SceneError(path, f"holds {len(images)} images, name one of them: {names}")
+        if not images:
+            return nothing
+        path = images[0]
+    matches = [match for pattern in compiled if (match := pattern.fullmatch(path.name))]
+    if not matches:
+        return nothing
+    found = nothing
+    for file in files_in(path.parent):
+        for k, pattern in enumerate(compiled):
+            match = pattern.fullmatch(file.name)
+            is_of_product = match is not None and match[1].lower() == matches[0][1].lower()
+            # Of several images the one that is named is meant.
+            is_meant = found[k] is None or file == path
+            if is_of_product and is_meant and is_plain_file(file):
+                found[k] = file
+    return found
