@@ -14,8 +14,9 @@ from pathlib import Path
 
 from selfdict._errors import SceneError
 
-_ZARR_METADATA = {".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json"}
-_ZARR_CHUNK = re.compile(r"(c|\d+)(\.\d+)*")
+# In the folder of a store, and the files that there may be anywhere in it: also chunks.
+_ZARR_ROOT = {".zgroup", ".zarray", "zarr.json"}
+_ZARR_FILE = re.compile(r"\.z(group|array|attrs|metadata)|zarr\.json|(c|\d+)(\.\d+)*")
 
 
 @contextmanager
@@ -123,7 +124,7 @@ def check_free(
             raise SceneError(path, "is an input of this run; choose another output")
         if not overwrite:
             raise SceneError(path, f"exists already; use {option} to replace it")
-        if path.is_symlink() or not (path.is_file() or is_zarr_store(path)):
+        if path.is_symlink() or not (path.is_file() or _is_zarr_store(path)):
             raise SceneError(path, "is not a file or zarr store; choose another output")
 
 
@@ -141,24 +142,12 @@ def _identities(path: Path) -> set[tuple[int, int]]:
     return found
 
 
-def is_zarr_store(path: Path) -> bool:
+def _is_zarr_store(path: Path) -> bool:
     """Whether a path is a folder, not a link, that holds a zarr store and nothing else."""
-    if path.is_symlink() or not path.is_dir():
+    if path.is_symlink() or not path.is_dir() or _ZARR_ROOT.isdisjoint(os.listdir(path)):
         return False
-    has_metadata = any((path / name).is_file() for name in (".zgroup", ".zarray", "zarr.json"))
-    return has_metadata and _holds_only_zarr(path, in_array=False)
-
-
-def _holds_only_zarr(folder: Path, *, in_array: bool) -> bool:
-    names = os.listdir(folder)
-    in_array = in_array or ".zarray" in names or "zarr.json" in names
-    for name in names:
-        path = folder / name
-        if path.is_symlink():
-            return False
-        if path.is_dir():
-            if not _holds_only_zarr(path, in_array=in_array):
-                return False
-        elif name not in _ZARR_METADATA and not (in_array and _ZARR_CHUNK.fullmatch(name)):
+    for each in path.rglob("*"):
+        is_own = each.is_dir() or _ZARR_FILE.fullmatch(each.name) is not None
+        if each.is_symlink() or not is_own:
             return False
     return True
