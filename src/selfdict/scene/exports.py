@@ -18,8 +18,7 @@ from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text, proj
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 from selfdict.scene.write import labels_of
-from selfdict.scene.write_envi import write_envi_library
-from selfdict.scene.write_geotiff import write_raster
+from selfdict.scene.write_rasters import write_envi_library, write_raster
 
 _NO_DATA = "no data"  # name of class 0
 _DIGITS = 7  # of a degree: about 1 cm

@@ -5,7 +5,6 @@ from collections.abc import Hashable
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import xarray as xr
@@ -19,8 +18,7 @@ from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.metadata import nodata_of, transform_of, with_nodata, without_notes
 from selfdict.scene.model import as_scene
 from selfdict.scene.staging import staged
-from selfdict.scene.write_envi import write_envi
-from selfdict.scene.write_geotiff import write_geotiff
+from selfdict.scene.write_rasters import write_envi, write_geotiff
 
 
 def write_scene(
@@ -155,8 +153,6 @@ def write_netcdf(scene: xr.DataArray, path: Path) -> None:
     # Higher levels take much more time, and make noisy measurements hardly smaller.
     encoding[name] |= {"zlib": True, "complevel": 1, "chunksizes": chunks}
     with _PatientFile(path, "w+") as file:
-        # Stops at the next block, instead of after the last.
-        dataset[name] = dataset[name].copy(data=_unless_failed(dataset[name].data, file))
         try:
             dataset.to_netcdf(file, engine="h5netcdf", encoding=encoding)
         except Exception as error:
@@ -164,18 +160,6 @@ def write_netcdf(scene: xr.DataArray, path: Path) -> None:
             raise (file.error or error) from None
         if file.error is not None:
             raise file.error
-
-
-def _unless_failed(values: Any, file: _PatientFile) -> Any:
-    """Return a dask array that cannot be computed once the file has failed."""
-
-    def check(block: Array) -> Array:
-        if file.error is not None:
-            raise file.error
-        return block
-
-    # A random name: dask would otherwise pickle the file to make one.
-    return values.map_blocks(check, meta=values._meta, token=uuid4().hex)
 
 
 def write_zarr(scene: xr.DataArray, path: Path, *, compute: bool = True) -> None:

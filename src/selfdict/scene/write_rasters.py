@@ -1,8 +1,9 @@
-"""Writing cloud-optimised GeoTIFFs: tiles and overviews, and all directories before the data."""
+"""Scenes, maps and spectra written as rasters: ENVI files, and cloud-optimised GeoTIFFs."""
 
+import math
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,10 +12,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from selfdict._errors import SceneError, first_line
+from selfdict._errors import InputError, SceneError, first_line
 from selfdict._validation import Array
+from selfdict.files.envi import AXES, DTYPES, format_header
+from selfdict.files.grid import map_fields
 from selfdict.scene.blocks import row_blocks
-from selfdict.scene.metadata import crs_of, scaling_of, transform_of
+from selfdict.scene.metadata import crs_of, declared_nodata, scaling_of, transform_of
 
 # Rows and columns of a tile; the largest of which all bands together take at most _TILE_BYTES,
 # because scenes are read as whole spectra.
@@ -24,13 +27,113 @@ _TILE_BYTES = 16 * 2**20
 _MOST_BANDS_TOGETHER = 16
 
 
+def write_envi(scene: xr.DataArray, path: Path, *, interleave: str = "bsq") -> None:
+    """Write header and data; ``path`` names either (the data of a header ``.hdr`` are ``.img``)."""
+    if interleave not in AXES:
+        raise InputError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
+    header = path.with_suffix(".hdr")
+    data = path
+    if path.suffix.lower() == ".hdr":
+        header = path
+        data = path.with_suffix(".img")
+    # ENVI has no booleans, int8 and float16.
+    dtype = _dtype_of(scene, {"?": "u1", "b": "i2", "e": "f4"})
+    codes = {np.dtype(known): code for code, known in DTYPES.items()}
+    if dtype not in codes:
+        raise SceneError(path, f"ENVI has no data type for {scene.dtype}")
+    _write_values(scene, data, interleave, dtype.newbyteorder("little"))
+    fields = _layout(scene.shape, "ENVI Standard", codes[dtype], interleave) | _band_fields(scene)
+    if "good_band" in scene.coords:
+        fields["bbl"] = scene["good_band"].values.astype(int).tolist()
+    if "band_name" in scene.coords:
+        fields["band names"] = scene["band_name"].values.tolist()
+    nodata = declared_nodata(scene)
+    if nodata is not None:
+        fields["data ignore value"] = nodata
+    fields |= _scale_fields(scene)
+    fields |= map_fields(crs_of(scene), transform_of(scene))
+    header.write_text(format_header(fields), encoding="utf-8")
+
+
+def _dtype_of(scene: xr.DataArray, wider: dict[str, str]) -> np.dtype[Any]:
+    """Return the dtype of this machine that holds the values without loss, a wider one if named."""
+    return np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
+
+
+def _layout(shape: tuple[int, ...], kind: str, code: int, interleave: str) -> dict[str, object]:
+    """Return the fields that tell how values (bands, rows, columns) are stored."""
+    n_bands, n_rows, n_columns = shape
+    return {
+        "samples": n_columns,
+        "lines": n_rows,
+        "bands": n_bands,
+        "header offset": 0,
+        "file type": kind,
+        "data type": code,
+        "interleave": interleave,
+        "byte order": 0,
+    }
+
+
+def _write_values(scene: xr.DataArray, path: Path, interleave: str, dtype: np.dtype[Any]) -> None:
+    """Write the data file, some rows of the scene at a time."""
+    n_bands, n_rows, n_columns = scene.shape
+    with path.open("wb") as file:
+        for rows in row_blocks(scene):
+            block = scene.isel(y=rows).values.astype(dtype)
+            if interleave == "bsq":
+                # The rows of one band are together in the file, those of several bands are not.
+                for band in range(n_bands):
+                    file.seek((band * n_rows + rows.start) * n_columns * dtype.itemsize)
+                    file.write(block[band].tobytes())
+            else:
+                file.write(block.transpose(AXES[interleave]).tobytes())
+
+
+def _band_fields(data: xr.DataArray) -> dict[str, object]:
+    """Return the fields about wavelengths."""
+    fields: dict[str, object] = {}
+    for key in ("wavelength", "fwhm"):
+        if key in data.coords:
+            fields["wavelength units"] = "Nanometers"
+            fields[key] = data[key].values.tolist()
+    return fields
+
+
+def _scale_fields(scene: xr.DataArray) -> dict[str, object]:
+    """Return the fields from which the reader gets the scale of this scene."""
+    gain, offset = scaling_of(scene)
+    if (gain == 1).all() and (offset == 0).all():
+        return {}
+    if (gain == gain[0]).all() and (offset == 0).all() and gain[0] > 0:
+        # Rounded to 15 digits, so that a factor of 0.0001 is written as 10000.
+        divisor = float(f"{1 / gain[0]:.15g}")
+        # Not every factor is the reciprocal of a number.
+        if 1 / divisor == gain[0]:
+            return {"reflectance scale factor": divisor}
+    return {"data gain values": gain.tolist(), "data offset values": offset.tolist()}
+
+
+def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> None:
+    """Write spectra (spectrum, band) as ``path`` with the suffixes ``.sli`` and ``.hdr``."""
+    values: Array = spectra.values
+    code = 4
+    dtype = "<f4"
+    if values.dtype.itemsize > 4:
+        code = 5
+        dtype = "<f8"
+    path.with_suffix(".sli").write_bytes(values.astype(dtype).tobytes())
+    fields = _layout((1, *values.shape), "ENVI Spectral Library", code, "bsq")
+    fields |= _band_fields(spectra) | {"spectra names": names}
+    path.with_suffix(".hdr").write_text(format_header(fields), encoding="utf-8")
+
+
 def write_geotiff(scene: xr.DataArray, path: Path) -> None:
     """Write a scene as a cloud-optimised GeoTIFF with lossless compression."""
     import rasterio
 
-    # TIFF has no booleans and no float16: the next type that holds them without loss.
-    wider = {"?": "u1", "e": "f4"}
-    dtype: np.dtype[Any] = np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
+    # TIFF has no booleans and no float16.
+    dtype = _dtype_of(scene, {"?": "u1", "e": "f4"})
     if not rasterio.dtypes.check_dtype(dtype):
         raise SceneError(path, f"GeoTIFF has no data type for {scene.dtype}")
     nodata = scene.attrs.get("_FillValue")
@@ -125,13 +228,16 @@ def _copy_optimised(source: Path, target: Path) -> None:
 
     interleave = "pixel"
     with rasterio.open(source, "r+", driver="GTiff") as file:
-        tile = _tile_size(file.count * np.dtype(file.dtypes[0]).itemsize)
+        bytes_per_pixel = file.count * np.dtype(file.dtypes[0]).itemsize
+        sizes = [size for size in _TILE_SIZES if size**2 * bytes_per_pixel <= _TILE_BYTES]
+        tile = max(sizes, default=min(_TILE_SIZES))
         if file.count > _MOST_BANDS_TOGETHER:
             interleave = "band"
-        factors = list(_overviews(max(file.shape), tile))
-        if factors:
+        # Down to an overview that is a single tile.
+        n_overviews = math.ceil(math.log2(max(file.shape) / tile))
+        if n_overviews > 0:
             # Nearest neighbours: there is nothing between two classes, or beside no-data.
-            file.build_overviews(factors, Resampling.nearest)
+            file.build_overviews([2**k for k in range(1, n_overviews + 1)], Resampling.nearest)
     try:
         # As the driver COG, which does not keep bands apart before GDAL 3.11.
         rasterio.shutil.copy(
@@ -150,37 +256,19 @@ def _copy_optimised(source: Path, target: Path) -> None:
         raise OSError(f"{error}; the disk may be full") from error
 
 
-def _tile_size(bytes_per_pixel: int) -> int:
-    """Return the number of rows and columns of a tile."""
-    for size in _TILE_SIZES:
-        if size**2 * bytes_per_pixel <= _TILE_BYTES:
-            return size
-    return _TILE_SIZES[-1]
-
-
-def _overviews(size: int, tile: int) -> Iterator[int]:
-    """Return the factors of the overviews, down to one that is a single tile."""
-    factor = 1
-    while size > tile * factor:
-        factor *= 2
-        yield factor
-
-
 def _write_metadata(scene: xr.DataArray, file: Any) -> None:
+    """Write scales, names and tags of the bands into an open GeoTIFF."""
     gain, offset = scaling_of(scene)
     file.scales = tuple(gain.tolist())
     file.offsets = tuple(offset.tolist())
     for band in range(scene.sizes["band"]):
-        file.update_tags(band + 1, **_tags(scene, band))
+        tags: dict[str, str] = {}
+        for key in ("wavelength", "fwhm"):
+            if key in scene.coords:
+                value = float(scene[key].values[band])
+                tags |= {key: repr(value), "wavelength_units": "Nanometers"}
+        if "good_band" in scene.coords:
+            tags["good_band"] = str(int(scene["good_band"].values[band]))
+        file.update_tags(band + 1, **tags)
         if "band_name" in scene.coords:
             file.set_band_description(band + 1, str(scene["band_name"].values[band]))
-
-
-def _tags(scene: xr.DataArray, band: int) -> dict[str, str]:
-    tags: dict[str, str] = {}
-    for key in ("wavelength", "fwhm"):
-        if key in scene.coords:
-            tags |= {key: repr(float(scene[key].values[band])), "wavelength_units": "Nanometers"}
-    if "good_band" in scene.coords:
-        tags["good_band"] = str(int(scene["good_band"].values[band]))
-    return tags
