@@ -17,7 +17,7 @@ from selfdict.datasets import make_scene
 from selfdict.metrics import relative_error
 from selfdict.scene import blocks, matrix, read_scene
 from selfdict.scene.passes import over_blocks
-from selfdict.scene.points import Thinning, gather, thin_block
+from selfdict.scene.plan import Thinning, gather, thin_block
 
 N_BLOCKS, SHARE = 16, 25  # one pixel in 25 is kept, 100 of a block at least
 

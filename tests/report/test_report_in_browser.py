@@ -10,7 +10,7 @@ from selfdict.datasets import make_scene
 from selfdict.report import write_report
 from selfdict.report.charts import band_labels
 from selfdict.scene import unmix
-from selfdict.scene.fit import Fit, Patch
+from selfdict.scene.facts import Fit, Patch
 
 pytestmark = pytest.mark.browser
 HOSTILE = (

@@ -5,7 +5,7 @@ import pytest
 
 from selfdict.datasets import make_scene
 from selfdict.scene import build_library, build_scene, preflight, unmix
-from selfdict.scene.fit import Fit
+from selfdict.scene.facts import Fit
 
 NOISE = 0.01
 

@@ -11,7 +11,7 @@ from scipy.optimize import nnls as independent_nnls
 from selfdict.datasets import make_scene
 from selfdict.peers import spa
 from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
-from selfdict.scene.points import Thinning
+from selfdict.scene.plan import Thinning
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from selfdict.scene.choose import SceneCheck as SceneCheck
 from selfdict.scene.exports import write_dominant as write_dominant
 from selfdict.scene.exports import write_pixels as write_pixels
 from selfdict.scene.exports import write_spectra as write_spectra
-from selfdict.scene.fit import Fit as Fit
-from selfdict.scene.fit import Patch as Patch
+from selfdict.scene.facts import Fit as Fit
+from selfdict.scene.facts import Patch as Patch
 from selfdict.scene.identification import Identification as Identification
 from selfdict.scene.identification import Match as Match
 from selfdict.scene.identification import identify as identify

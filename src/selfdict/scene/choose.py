@@ -19,8 +19,7 @@ from selfdict.readout.evidence import groups_of_rows
 from selfdict.scene.blocks import Block, blocks, float_dtype
 from selfdict.scene.options import method_name
 from selfdict.scene.passes import run_on_blocks
-from selfdict.scene.plan import Plan
-from selfdict.scene.points import Points
+from selfdict.scene.plan import Plan, Points
 from selfdict.solvers.block_search import solve_blocks
 
 IN_BLOCKS = (

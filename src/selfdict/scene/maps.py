@@ -19,8 +19,7 @@ from selfdict.kernels.columns import squared_norms
 from selfdict.scene.blocks import Block, block_matrix, blocks, map_of
 from selfdict.scene.choose import Choice
 from selfdict.scene.passes import over_blocks
-from selfdict.scene.plan import Plan
-from selfdict.scene.points import Points, gather
+from selfdict.scene.plan import Plan, Points, gather
 from selfdict.scene.read import read_scene
 from selfdict.scene.staging import staged
 from selfdict.scene.write import as_bands, write_zarr, write_zarr_block

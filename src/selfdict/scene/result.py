@@ -14,8 +14,7 @@ from selfdict.readout import RankAdvice
 from selfdict.readout.groups import reasons
 from selfdict.readout.proof import Proof
 from selfdict.scene.choose import SceneCheck
-from selfdict.scene.facts import facts
-from selfdict.scene.fit import Fit, Patch
+from selfdict.scene.facts import Fit, Patch, facts
 from selfdict.scene.identification import Identification
 from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import NegativeValues

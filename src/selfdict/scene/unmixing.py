@@ -23,15 +23,14 @@ from selfdict.scene.choose import (
     choose_others,
     solve_scene,
 )
-from selfdict.scene.fit import Fit, unexplained_patches
+from selfdict.scene.facts import Fit, unexplained_patches
 from selfdict.scene.identification import identify
 from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import Maps, fit_in_time, map_scene
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
-from selfdict.scene.plan import Plan
-from selfdict.scene.points import Points, read_points, with_pixels
+from selfdict.scene.plan import Plan, Points, read_points, with_pixels
 from selfdict.scene.result import Comparison, UnmixResult
 
 # The steps as ``verbose`` names them.
