@@ -175,15 +175,12 @@ def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -
         spread=spread,
         counts=estimator.group_counts_,
         alike=estimator.alike_,
-        left_aside=_in_scene(estimator.left_aside_, points),
+        left_aside=tuple(
+            replace(kind, index=int(points.pixels[kind.index])) for kind in estimator.left_aside_
+        ),
         variability=estimator.variability_,
         solution_pixels=points.pixels[columns],
     )
-
-
-def _in_scene(kinds: tuple[Kind, ...], points: Points) -> tuple[Kind, ...]:
-    """Return kinds of points as kinds of pixels."""
-    return tuple(replace(kind, index=int(points.pixels[kind.index])) for kind in kinds)
 
 
 def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) -> Choice:
@@ -224,10 +221,7 @@ class SceneCheck:
 
 
 def solve_scene(plan: Plan, report: Callable[[float], Any]) -> tuple[Points, SceneCheck]:
-    """Solve the model for all pixels, block by block, here or on the workers of a cluster.
-
-    Return the pixels whose weights are not zero, and the bound for all pixels.
-    """
+    """Solve the model for all pixels; return those with a weight, and the bound for all."""
     pixels = SceneBlocks.of(plan)
     tol = plan.options.estimator.get("tol")
     if tol is None:

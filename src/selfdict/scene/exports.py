@@ -37,7 +37,7 @@ _COLUMNS = (
 def write_dominant(
     result: UnmixResult, path: str | PathLike[str], *, overwrite: bool = False
 ) -> Path:
-    """Write the dominant material of each pixel as a GeoTIFF of classes.
+    """Write the dominant material of each pixel as a GeoTIFF of classes; return the path.
 
     The value of a pixel is the number of the endmember with the largest abundance, counted from 1,
     and 0 where there is no data or no material. The file has a colour table. The names of
@@ -52,10 +52,6 @@ def write_dominant(
         The file, ``.tif``.
     overwrite : bool
         Replace existing files.
-
-    Returns
-    -------
-    pathlib.Path
 
     Examples
     --------
@@ -121,7 +117,7 @@ def _class_table(names: Sequence[str], colours: Sequence[tuple[int, int, int]]) 
 def write_pixels(
     result: UnmixResult, path: str | PathLike[str], *, overwrite: bool = False
 ) -> Path:
-    """Write the pure pixels and their groups as GeoJSON, one point per pixel.
+    """Write the pure pixels and their groups as GeoJSON, one point per pixel; return the path.
 
     The properties of a point are ``endmember`` (counted from 1), ``name``, ``role``, ``row`` and
     ``column``. The role is ``pure pixel``; ``group`` for the other nearly pure pixels of the
@@ -138,10 +134,6 @@ def write_pixels(
         The file.
     overwrite : bool
         Replace an existing file.
-
-    Returns
-    -------
-    pathlib.Path
 
     Examples
     --------
@@ -214,7 +206,7 @@ def write_spectra(
     spread: xr.DataArray | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write spectra (endmember, band) as a table, or as an ENVI spectral library.
+    """Write spectra (endmember, band) as a table or an ENVI spectral library; return the path.
 
     A table has one row per band and one column per spectrum, separated by commas. A name that a
     spreadsheet would take for a formula, such as ``=1+1``, gets an apostrophe in front.
@@ -231,10 +223,6 @@ def write_spectra(
         :func:`read_library` leaves these columns out, and a spectral library has none.
     overwrite : bool
         Replace an existing file.
-
-    Returns
-    -------
-    pathlib.Path
 
     Examples
     --------
@@ -258,12 +246,11 @@ def write_spectra(
         if is_envi:
             write_envi_library(spectra, _column_titles(spectra), temporary)
         else:
-            _write_table(_columns(spectra, spread), temporary)
+            _write_table(spectra, spread, temporary)
     return path
 
 
-def _columns(spectra: xr.DataArray, spread: xr.DataArray | None) -> dict[str, Iterable[Any]]:
-    """Return the columns of a table of spectra by their titles."""
+def _write_table(spectra: xr.DataArray, spread: xr.DataArray | None, path: Path) -> None:
     columns: dict[str, Iterable[Any]] = {"band": band_numbers(spectra).tolist()}
     if "band_name" in spectra.coords:
         columns["band_name"] = map(csv_cell, spectra["band_name"].values)
@@ -275,10 +262,6 @@ def _columns(spectra: xr.DataArray, spread: xr.DataArray | None) -> dict[str, It
     if spread is not None:
         spread_names = [f"{name}_spread" for name in names]
         columns |= dict(zip(spread_names, spread.transpose("endmember", "band").values))
-    return columns
-
-
-def _write_table(columns: dict[str, Iterable[Any]], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(csv_cell, columns))

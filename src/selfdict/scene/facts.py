@@ -311,12 +311,9 @@ def has_converged(result: "UnmixResult") -> bool:
 
 
 def method_in_words(result: "UnmixResult") -> str:
-    """Return a name like the paper's: FGNSR-500 selected from 500 candidates.
-
-    The number counts the candidates there were. A scene with few different pixels has fewer than
-    were asked for.
-    """
+    """Return a name like the paper's: FGNSR-500 selected from 500 candidates."""
     n_candidates = None
+    # As many as there were: a scene with few different pixels has fewer than were asked for.
     if result.solution is not None and result.parameters.get("candidates") is not None:
         n_candidates = len(result.solution.diagonal)
     return method_name(result.parameters["method"], n_candidates)

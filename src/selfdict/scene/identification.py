@@ -115,10 +115,6 @@ def identify(endmembers: xr.DataArray, library: xr.DataArray) -> Identification:
     library : xarray.DataArray (spectrum, band)
         See :func:`read_library`.
 
-    Returns
-    -------
-    Identification
-
     Raises
     ------
     ValueError

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import starmap
 from operator import add
 from typing import Any
 
@@ -135,10 +136,6 @@ def preflight(
     progress : callable, optional
         Called with the share done.
 
-    Returns
-    -------
-    Preflight
-
     Examples
     --------
     >>> import numpy as np
@@ -163,7 +160,7 @@ def preflight(
         if "wavelength" in scene.coords:
             used = _without(used, noisy)
     look = Preflight(
-        (),
+        findings=(),
         used=used,
         dead=dead,
         marked=marked,
@@ -173,8 +170,7 @@ def preflight(
         numbers=band_numbers(scene),
         n_pixels=statistics.n_pixels,
     )
-    found = _findings(scene, statistics, look)
-    return replace(look, findings=tuple(Finding(kind, sentence) for kind, sentence in found))
+    return replace(look, findings=tuple(starmap(Finding, _findings(scene, statistics, look))))
 
 
 def _without(used: Array, faulty: Array) -> Array:

@@ -216,10 +216,6 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
         (band)`` in nanometres. If scene or library has no wavelengths, both must have the same
         number of bands, which are then matched one to one.
 
-    Returns
-    -------
-    ResampledLibrary
-
     Raises
     ------
     ValueError

@@ -14,7 +14,6 @@ Attributes (the CF names, with the CF meaning)
 """
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, is_tensor, to_numpy
 from selfdict.files.cube import DIMS, WAVELENGTH_DIMS, standard_name
-from selfdict.files.layout import guess_layout
+from selfdict.files.layout import axis_of_similar_spectra, middle_of
 from selfdict.files.wavelengths import to_nanometres, unit_note, unit_of
 from selfdict.scene.metadata import (
     add_notes,
@@ -53,7 +52,7 @@ def build_scene(
     add_offset: ArrayLike | None = None,
     name: Hashable = "reflectance",
 ) -> xr.DataArray:
-    """Return an array of shape (bands, rows, columns) and its metadata as a scene.
+    """Return an array of shape (bands, rows, columns) and its metadata as a scene (band, y, x).
 
     Parameters
     ----------
@@ -75,10 +74,6 @@ def build_scene(
         Physical value = stored value · scale_factor + add_offset, for all bands or for each.
     name : str
         What the values are.
-
-    Returns
-    -------
-    xarray.DataArray with dims (band, y, x)
 
     Examples
     --------
@@ -265,9 +260,15 @@ def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
         unit = getattr(bands, "band_unit", "")
     cube = _as_cube(data)
     scene = build_scene(np.moveaxis(np.ma.getdata(cube), -1, 0))
-    if wavelengths is None:
-        _warn_of_another_axis(cube)
-    else:
+    if wavelengths is None and cube.dtype.kind in "biuf" and min(cube.shape) >= 8:
+        axis = axis_of_similar_spectra(np.ma.getdata(cube[middle_of(cube.shape)]))
+        if axis in (0, 1):
+            warn_caller(
+                f"the last axis of the array, {cube.shape}, is taken as the bands, but spectra "
+                f"along axis {axis} are more alike; if these are the bands, pass "
+                f"np.moveaxis(array, {axis}, -1)"
+            )
+    elif wavelengths is not None:
         values = np.asarray(wavelengths, dtype=np.float64)
         if values.shape != cube.shape[-1:]:
             raise InputError(
@@ -302,24 +303,6 @@ def _as_cube(data: Any) -> Array:
     return cube
 
 
-def _warn_of_another_axis(cube: Array) -> None:
-    """Warn if the values look as if the bands were another axis than the last one."""
-    if cube.dtype.kind not in "biuf" or 0 in cube.shape:
-        return  # refused later, by a sentence about that
-
-    def load(window: tuple[slice, ...]) -> Array:
-        return np.ma.getdata(cube[window])
-
-    names, _ = guess_layout(cube.shape, load, None)
-    axis = names.index("band")
-    if axis == 2:
-        return
-    warn_caller(
-        f"the last axis of the array, {cube.shape}, is taken as the bands, but spectra along axis "
-        f"{axis} are more alike; if these are the bands, pass np.moveaxis(array, {axis}, -1)",
-    )
-
-
 @xr.register_dataarray_accessor("selfdict")  # type: ignore[no-untyped-call]  # untyped in xarray
 class SelfdictAccessor:
     """Unmix a DataArray that has dims (band, y, x), or dims whose names say which is which.
@@ -340,21 +323,17 @@ class SelfdictAccessor:
         # arrays that are not scenes. It must not raise: the first method call checks the array.
         self._data = data
 
-    @cached_property
-    def _scene(self) -> xr.DataArray:
-        return as_scene(self._data)
-
     def valid(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> xr.DataArray:
         """See :func:`selfdict.scene.valid_mask`."""
         from selfdict.scene.blocks import valid_mask
 
-        return valid_mask(self._scene, mask, drop_bad_bands=drop_bad_bands)
+        return valid_mask(self._data, mask, drop_bad_bands=drop_bad_bands)
 
     def matrix(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> Array:
         """See :func:`selfdict.scene.matrix`."""
         from selfdict.scene.blocks import matrix
 
-        return matrix(self._scene, mask, drop_bad_bands=drop_bad_bands)
+        return matrix(self._data, mask, drop_bad_bands=drop_bad_bands)
 
     def unmix(self, r: int | str, **options: Any) -> "UnmixResult":
         """See :func:`selfdict.scene.unmix`."""

@@ -252,22 +252,16 @@ class Points:
 
 @dataclass(frozen=True)
 class Thinning:
-    """Which pixels of each block are kept; by default all.
+    """Which pixels of each block are kept; by default all."""
 
-    The representatives of ``n_clusters`` H2NMF clusters, or a random share and the extreme pixels
-    that SPA finds. Pure pixels are extreme and few: a random share alone would miss them.
-    """
-
-    n_clusters: int | None = None
-    share: float = 1.0
+    n_clusters: int | None = None  # only the representatives of these H2NMF clusters
+    share: float = 1.0  # else a random part
+    # and extreme pixels, by SPA: pure ones are extreme and few, and a part may miss them
     n_extreme: int = 1
     seed: int = 0
 
     def choose(self, M: Array, number: int) -> tuple[Any, Array]:
-        """Return which columns of M (m, n) to keep, and how many columns each stands for.
-
-        ``number`` is that of the block.
-        """
+        """Return which columns of M of a block to keep, and how many columns each stands for."""
         n = M.shape[1]
         if self.n_clusters is not None:
             clusters = h2nmf(M, min(self.n_clusters, n))
@@ -300,10 +294,7 @@ def thin_block(bands: Array, rules: Sequence[Thinning], block: Block) -> list[Po
 
 
 def read_points(plans: Sequence[Plan], report: Callable[[float], Any]) -> list[Points]:
-    """Read the scene once and return the pixels that each plan's method chooses from.
-
-    All plans are about the same scene. Plans with the same rule share their points.
-    """
+    """Read the scene of all plans once; return the pixels that each one's method chooses from."""
     rules = [_rule(plan) for plan in plans]
     distinct = tuple(dict.fromkeys(rules))
     parts: list[list[Points]] = [[] for _ in distinct]
@@ -349,10 +340,7 @@ def _rule(plan: Plan) -> Thinning:
 
 
 def with_pixels(points: Points, others: Points) -> Points:
-    """Return the points and those of ``others`` that are not among them, in the order of the scene.
-
-    None of the others stands for more than itself.
-    """
+    """Return the points and those of ``others`` that are not among them."""
     is_new = ~np.isin(others.pixels, points.pixels)
     added = Points(others.M[:, is_new], others.pixels[is_new], others.sizes[is_new])
     return gather([points, added])

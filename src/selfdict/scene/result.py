@@ -267,10 +267,7 @@ class UnmixResult:
 
     @property
     def reasons(self) -> tuple[str, ...] | None:
-        """For each endmember, of what it is made: such as "average of 244 pixels".
-
-        None if endmembers are pixels, or spectra of a library.
-        """
+        """What each endmember is, such as "average of 244 pixels"; None without averages."""
         if self.counts is None:
             return None
         return reasons(self.counts)
@@ -282,10 +279,7 @@ class UnmixResult:
 
     @property
     def labels(self) -> list[str]:
-        """A name per endmember: ``Material 1``, or that of the library it comes from.
-
-        If the endmember was identified, the material follows in brackets.
-        """
+        """Names such as ``Material 1`` or ``Material 1 (clay)``, or those in the library."""
         if "name" in self.endmembers.coords:
             return [str(name) for name in self.endmembers["name"].values]
         labels = [f"Material {k + 1}" for k in range(len(self.pixels))]

@@ -21,10 +21,7 @@ _ZARR_FILE = re.compile(r"\.z(group|array|attrs|metadata)|zarr\.json|(c|\d+)(\.\
 
 @contextmanager
 def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a path of the same name in a temporary folder; on success, rename it to ``target``.
-
-    So are other files that are written beside it. ``companions`` are those that are known before.
-    """
+    """Yield a path in a temporary folder; on success, move all that is in it beside ``target``."""
     check_free([target, *companions], overwrite=overwrite)
     with temporary_folder(target) as temporary:
         new = temporary / "new"

@@ -90,10 +90,6 @@ def unmix(
         defaults are those of :class:`selfdict.scene.UnmixOptions`. Others are parameters of the
         estimator (``solver``, ``postprocess``, ``callback``, …).
 
-    Returns
-    -------
-    UnmixResult
-
     Notes
     -----
     Negative values, such as noise in dark bands, are used as they are, as :class:`selfdict.FGNSR`
@@ -172,10 +168,8 @@ def unmix_scene(
 def _candidates(
     plan: Plan, points: Points, report: Callable[[float], Any]
 ) -> tuple[Plan, Points, SceneCheck | None]:
-    """Return the plan with its candidates, the points to choose from, and a bound for all pixels.
-
-    If all pixels are candidates and do not fit in memory, the model is solved here.
-    """
+    """Return the plan with its candidates, the points to choose from, and a bound for all."""
+    # If all pixels are candidates and do not fit in memory, the model is solved here.
     if not plan.is_solved_in_blocks:
         return plan.with_samples(points.M, points.sizes), points, None
     plan = replace(plan, choice=CandidateChoice(None, IN_BLOCKS))
@@ -258,10 +252,6 @@ def advise_rank(
         See :func:`unmix`.
     progress : callable, optional
         Called with the step (``"preflight"``, ``"read"``, ``"rank"``) and its share done.
-
-    Returns
-    -------
-    RankAdvice
 
     Examples
     --------

@@ -47,10 +47,6 @@ def write_scene(
         Replace an existing file or zarr store.
     **options
         Of the format: ``interleave`` ("bsq", "bil", "bip") for ENVI.
-
-    Returns
-    -------
-    pathlib.Path
     """
     target = Path(path)
     name = format or format_by_suffix(target)

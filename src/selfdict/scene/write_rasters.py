@@ -151,15 +151,12 @@ def write_raster(
     path: Path,
     grid: xr.DataArray,
     profile: dict[str, Any],
-    values_of: Callable[[slice], Array],
-    describe: Callable[[Any], None],
+    values_of: Callable[[slice], Array],  # the values (n_bands, n_rows, n_columns) of some rows
+    describe: Callable[[Any], None],  # adds what belongs to the bands
 ) -> None:
-    """Write a cloud-optimised GeoTIFF on the grid of an array, and check what was written.
-
-    ``values_of(rows)`` returns values (n_bands, n_rows, n_columns), and ``describe(file)`` adds
-    what belongs to the bands. Directories can only be put before data whose sizes are known, so
-    that a plain file is written first, and copied. Needs disk space for both.
-    """
+    """Write a cloud-optimised GeoTIFF on the grid of an array, and check what was written."""
+    # Directories can only be put before data whose sizes are known: a plain file is written first,
+    # and copied. Needs disk space for both.
     import rasterio
     from rasterio.errors import NotGeoreferencedWarning
 
