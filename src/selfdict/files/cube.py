@@ -111,11 +111,6 @@ class StoredCube:
             cube.chunk = (chunks[axes[1]], chunks[axes[2]])
         return cube
 
-    def gains(self) -> Array:
-        """Return the scale of each band, (n_bands,)."""
-        gain = 1.0 if self.scale_factor is None else self.scale_factor
-        return np.broadcast_to(np.asarray(gain, dtype=np.float64), self.shape[:1])
-
     def add_nodata(self, value: float | None) -> None:
         """Set the no-data value that a sidecar declares, unless the file declares one itself."""
         if self.nodata is None:

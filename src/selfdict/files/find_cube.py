@@ -9,13 +9,7 @@ from selfdict._errors import InputError
 from selfdict.files.cube import DIMS, Array, StoredCube, standard_name
 from selfdict.files.grid import NO_GRID, add_crs, place_grid
 from selfdict.files.layout import guess_layout, middle_of, parse_layout
-from selfdict.files.variables import (
-    Variable,
-    add_mapping,
-    describe_values,
-    find_nearby,
-    text_of,
-)
+from selfdict.files.variables import Variable, add_mapping, describe_values, find_nearby, text_of
 from selfdict.files.wavelengths import describe_bands, headings_of
 
 # What is known about bands besides wavelengths, and the names in lower case that it may have.

@@ -16,11 +16,12 @@ _Read = TypeVar("_Read", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A format: how messages name it, and the module and the functions that find and read it."""
+    """A format: how messages name it, the function that reads it, and which files are of it."""
 
     title: str
     module: str
     function: str = "read"
+    suffixes: tuple[str, ...] = ()
     find: Callable[[Path], list[Path]] | None = None
 
     def reader(self) -> Callable[..., Any]:
@@ -29,24 +30,22 @@ class FileFormat:
         return read
 
 
-FORMATS = {
-    "envi": FileFormat("ENVI", "selfdict.files.envi"),
-    "geotiff": FileFormat("GeoTIFF", "selfdict.files.geotiff"),
-    "mat": FileFormat("a MATLAB file", "selfdict.files.matlab_numpy"),
-    "netcdf": FileFormat("NetCDF", "selfdict.files.hdf5"),
-    "hdf5": FileFormat("HDF5", "selfdict.files.hdf5"),
-    "zarr": FileFormat("zarr", "selfdict.files.zarr_store"),
-    "npy": FileFormat("NumPy", "selfdict.files.matlab_numpy"),
-}
-_SUFFIXES = {
-    **dict.fromkeys((".hdr", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip"), "envi"),
-    **dict.fromkeys((".tif", ".tiff"), "geotiff"),
-    **dict.fromkeys((".nc", ".nc4"), "netcdf"),
-    **dict.fromkeys((".h5", ".hdf5", ".he5", ".hdf"), "hdf5"),
-    **dict.fromkeys((".npy", ".npz"), "npy"),
-    ".mat": "mat",
-    ".zarr": "zarr",
-}
+FORMATS: dict[str, FileFormat] = {}
+
+
+def _add(name: str, title: str, module: str, *suffixes: str) -> None:
+    FORMATS[name] = FileFormat(title, f"selfdict.files.{module}", suffixes=suffixes)
+
+
+# The modules are imported when they are needed.
+_add("envi", "ENVI", "envi", ".hdr", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip")
+_add("geotiff", "GeoTIFF", "geotiff", ".tif", ".tiff")
+_add("mat", "a MATLAB file", "matlab_numpy", ".mat")
+_add("netcdf", "NetCDF", "hdf5", ".nc", ".nc4")
+_add("hdf5", "HDF5", "hdf5", ".h5", ".hdf5", ".he5", ".hdf")
+_add("zarr", "zarr", "zarr_store", ".zarr")
+_add("npy", "NumPy", "matlab_numpy", ".npy", ".npz")
+
 # Files of microscopes, which other packages read.
 _HYPERSPY_SUFFIXES = (".hspy", ".zspy", ".wdf", ".dm3", ".dm4", ".emd")
 # Modules that have registered formats or products, which the reader process must import.
@@ -91,10 +90,9 @@ def file_format(
     """
 
     def register(read: _Read) -> _Read:
-        note_module(read)
-        FORMATS[name] = FileFormat(title or name, read.__module__, read.__name__, find)
-        for suffix in suffixes:
-            _SUFFIXES[suffix.lower()] = name
+        _note_module(read)
+        endings = tuple(suffix.lower() for suffix in suffixes)
+        FORMATS[name] = FileFormat(title or name, read.__module__, read.__name__, endings, find)
         return read
 
     return register
@@ -114,7 +112,7 @@ def options_of(
     return {name: value for name, value in options.items() if name in parameters}
 
 
-def note_module(function: Callable[..., Any]) -> None:
+def _note_module(function: Callable[..., Any]) -> None:
     """Note the module of a function, which the reader process imports unless it is in here."""
     if not function.__module__.startswith("selfdict.files."):
         REGISTERING_MODULES.add(function.__module__)
@@ -146,8 +144,10 @@ def format_by_suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix == ".hdr" and tiff_of_header(path) is not None:
         return "geotiff"
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
+    # The last one first, so that others can read files of these suffixes in their way.
+    for name, format in reversed(FORMATS.items()):
+        if suffix in format.suffixes:
+            return name
     if suffix in _HYPERSPY_SUFFIXES:
         raise SceneError(
             path,
@@ -272,7 +272,7 @@ def hdf5_product(
     def register(complete: _Complete) -> _Complete:
         # The last one comes first, so that a product can be described better than it is here.
         PRODUCTS.insert(0, Hdf5Product(name, cubes, complete, **table))
-        note_module(complete)
+        _note_module(complete)
         return complete
 
     return register

@@ -76,25 +76,15 @@ class Hdf5File:
             )
         return dataset
 
-    def datasets(self) -> dict[str, Any]:
+    def variables(self) -> dict[str, Variable]:
         """Return the datasets with values in all groups, by path."""
         names: list[str] = []
         # Unlike visit() this does not look up the chunks of every dataset. h5py returns names that
         # are not UTF-8 as bytes.
         self.root.visit_links(lambda name: names.append(str(name)))
-        found = {}
-        for name in sorted(names):
-            # Looking up a path takes time for each of its groups.
-            if name.count("/") <= 32:
-                dataset = self.dataset(name)
-                if dataset is not None and dataset.shape is not None:
-                    found[name] = dataset
-        return found
-
-    def variables(self) -> dict[str, Variable]:
-        """Return the same with their dims and attributes."""
-        found = [self.as_variable(name, dataset) for name, dataset in self.datasets().items()]
-        return {variable.name: variable for variable in found}
+        # Looking up a path takes time for each of its groups.
+        found = [self.variable(name) for name in sorted(names) if name.count("/") <= 32]
+        return {variable.name: variable for variable in found if variable is not None}
 
     def variable(self, name: str) -> Variable | None:
         """Return a dataset with its dims and attributes, or the values of an attribute (n,)."""
@@ -107,20 +97,16 @@ class Hdf5File:
             return Variable.of(name, np.ravel(value))
         if not isinstance(node, h5py.Dataset) or node.shape is None:
             return None
-        return self.as_variable(name, node)
-
-    def as_variable(self, name: str, dataset: Any) -> Variable:
-        """Return a dataset with its dims and attributes."""
         attrs = {}
-        for key in dataset.attrs:
+        for key in node.attrs:
             # References by which HDF5 and the NetCDF library keep dims.
             if key not in ("DIMENSION_LIST", "REFERENCE_LIST"):
-                value = dataset.attrs[key]
+                value = node.attrs[key]
                 if not isinstance(value, h5py.Empty):
                     attrs[key] = value
         # A variable that is named like a dim of another one.
         name = name.replace("_nc4_non_coord_", "")
-        return Variable.of(name, dataset, _dimensions(dataset), attrs)
+        return Variable.of(name, node, _dimensions(node), attrs)
 
     def text(self, name: str) -> str:
         """Return the text of a dataset or an attribute, empty if it is missing."""
@@ -198,9 +184,7 @@ def read_file(
             names = _cubes_of(file, product, (variable or "").strip("/"), "as_mask" in options)
             if names:
                 return _read_product(file, product, names, options)
-    if options and "as_mask" not in options:
-        raise InputError(f"HDF5 files do not take the option {', '.join(options)}")
-    return read_cube(file.variables(), variable, layout)
+    return read_cube(file.variables(), variable, layout, **options_of("HDF5", read_cube, options))
 
 
 def _cubes_of(file: Hdf5File, product: Hdf5Product, wanted: str, as_mask: bool) -> list[str]:

@@ -161,18 +161,18 @@ def _hdf5_variables(path: Path) -> dict[str, Variable]:
     from selfdict.files.hdf5 import Hdf5File
 
     stored = {}
-    for place, dataset in Hdf5File(path).datasets().items():
+    for place, variable in Hdf5File(path).variables().items():
         # What cells refer to is in a group of its own.
-        if not place.startswith("#") and dataset.dtype.kind in "biuf":
-            stored[place.replace("/", ".")] = dataset
+        if not place.startswith("#") and variable.dtype.kind in "biuf":
+            stored[place.replace("/", ".")] = variable
 
     def load(name: str) -> Array:
         # MATLAB stores the first axis contiguously, HDF5 the last: the axes are reversed.
         return np.asarray(stored[name][()]).T
 
     return {
-        name: _variable(name, dataset.shape[::-1], dataset.dtype, load)
-        for name, dataset in stored.items()
+        name: _variable(name, variable.shape[::-1], variable.dtype, load)
+        for name, variable in stored.items()
     }
 
 

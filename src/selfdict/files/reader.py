@@ -22,14 +22,7 @@ import numpy as np
 
 from selfdict._errors import InputError, SceneError
 from selfdict._imports import optional
-from selfdict.files.child import (
-    Session,
-    SharedMemory,
-    allowed_bytes,
-    create_memory,
-    pack,
-    unpack,
-)
+from selfdict.files.child import Session, SharedMemory, allowed_bytes, create_memory, pack, unpack
 from selfdict.files.cube import Array
 from selfdict.files.formats import REGISTERING_MODULES, FileFormat, format_by_suffix, format_named
 from selfdict.files.paths import check_plain, size_of
