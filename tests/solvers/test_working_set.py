@@ -16,9 +16,8 @@ from selfdict.model.penalties import Quadratic
 from selfdict.model.scores import positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.descent import StallRule, find_penalty
-from selfdict.solvers.gates import Gates, box_minimiser
+from selfdict.solvers.gates import Gates, Screening, box_minimiser, violating_rows
 from selfdict.solvers.iteration import Iteration
-from selfdict.solvers.screening import Screening, violating_rows
 from selfdict.solvers.working_set import samples, working_set
 
 

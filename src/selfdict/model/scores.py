@@ -30,8 +30,12 @@ from scipy.linalg import solve_triangular
 from selfdict._validation import Array
 from selfdict.compute.device import Device
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
-from selfdict.kernels.columns import squared_norms
-from selfdict.kernels.screening import add_positive_products, add_positive_sums, pack
+from selfdict.kernels.columns import (
+    add_positive_products,
+    add_positive_sums,
+    pack,
+    squared_norms,
+)
 from selfdict.model.dual import dot_error
 
 TILE_ROWS = 256

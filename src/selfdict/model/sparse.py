@@ -18,8 +18,12 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices, single_threaded_blas
-from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.kernels.screening import add_gram_rows, add_positive_sums
+from selfdict.kernels.columns import (
+    add_gram_rows,
+    add_positive_sums,
+    dense_columns,
+    squared_norms,
+)
 from selfdict.model.dual import DualTerms, dot_error
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.model.problem import Target
 from selfdict.model.solution import Status
-from selfdict.solvers.gates import Gates
-from selfdict.solvers.screening import RowScores, Screening, violating_rows
+from selfdict.solvers.gates import Gates, RowScores, Screening, violating_rows
 from selfdict.solvers.search import INNER_TOLERANCE, Search
 
 # relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's

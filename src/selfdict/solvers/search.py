@@ -29,8 +29,7 @@ from selfdict.model.solution import (
     consistent_bound,
     relative_gap,
 )
-from selfdict.solvers.gates import Gates
-from selfdict.solvers.screening import RowScores, Screening
+from selfdict.solvers.gates import Gates, RowScores, Screening
 
 # up to this many columns need no sample, and up to this many rows are all screened each time
 SMALL = 2000
