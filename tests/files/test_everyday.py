@@ -145,12 +145,25 @@ def test_files_of_microscopes_are_for_hyperspy(tmp_path, suffix):
 
 def test_a_table_with_a_spectrum_in_each_row(tmp_path):
     path = tmp_path / "library.csv"
-    path.write_text("Class,name,450,550,650\nsoil,s1,0.1,0.2,0.3\nnpv,n1,0.4,0.5,0.6\n")
-    library = read_library(path)
-    assert library["material"].values.tolist() == ["soil", "npv"]
-    assert library["name"].values.tolist() == ["s1", "n1"]
-    assert library["wavelength"].values.tolist() == WAVELENGTH.tolist()
-    assert library.values.tolist() == [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]
+    text = "Class,name,450,550,600,650\nsoil,s1,0.1,0.2,0,0.3\nnpv,n1,0.4,0.5,0,0.6\n"
+    # EMIT's own has levels of classes, no names, and 0 in water vapour. Excel writes semicolons.
+    levels = text.replace("Class,name", "level_1,fname")
+    excel = text.replace(",", ";").replace(".", ",")
+    for written, names in (
+        (text, ["s1", "n1"]),
+        (levels, ["soil 1", "npv 2"]),
+        (excel, ["s1", "n1"]),
+    ):
+        path.write_text(written)
+        library = read_library(path)
+        assert library["material"].values.tolist() == ["soil", "npv"]
+        assert library["name"].values.tolist() == names
+        assert library["wavelength"].values.tolist() == [450.0, 550.0, 600.0, 650.0]
+        expected = [[0.1, 0.2, np.nan, 0.3], [0.4, 0.5, np.nan, 0.6]]
+        np.testing.assert_array_equal(library.values, expected)
+    path.write_text("450,0.1,0.4\n550,0.2,0.5\n")
+    with pytest.raises(SceneError):
+        read_library(path)
 
 
 def test_error_matrices_of_prisma(tmp_path):

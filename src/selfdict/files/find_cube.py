@@ -81,11 +81,12 @@ def _find_name(
 ) -> str:
     """Return the name of the array that is the cube."""
     cubes = _cubes(variables)
-    listed = ", ".join(list(cubes.values())[:8]) or "none"
+    texts = list(cubes.values()) or [_listed(each) for each in variables.values()]
+    listed = ", ".join(texts[:8]) or "none"
     if wanted is not None:
         name = wanted.strip("/")
         if name not in variables:
-            raise InputError(f"has no array {wanted!r}; arrays with three axes: {listed}")
+            raise InputError(f"has no array {wanted!r}; there are: {listed}")
         return name
     sizes: set[int | None] = {n_bands}
     if n_bands is None:
@@ -99,7 +100,13 @@ def _find_name(
     for names in (list(cubes), at_root, by_last_axis, by_any_axis):
         if len(names) == 1:
             return names[0]
+    if not cubes:
+        raise InputError(f"expected one array with 3 axes; there are: {listed}")
     raise InputError(f"expected one array with 3 axes: select one with variable=… from {listed}")
+
+
+def _listed(variable: Variable) -> str:
+    return f"{variable.name} {variable.shape}"
 
 
 def _cubes(variables: Mapping[str, Variable]) -> dict[str, str]:
@@ -108,7 +115,7 @@ def _cubes(variables: Mapping[str, Variable]) -> dict[str, str]:
     cubes = {}
     for name, variable in variables.items():
         if variable.is_cube and variable.short_name not in coordinates:
-            cubes[name] = f"{name} {variable.shape}"
+            cubes[name] = _listed(variable)
     return cubes
 
 

@@ -1,6 +1,7 @@
 """Spectral libraries, read in the reader process: ENVI, tables, and text files of a folder."""
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,7 +139,13 @@ def _read_csv(path: Path) -> StoredLibrary:
     """Read a table of spectra, one in each column or one in each row."""
     # utf-8-sig: spreadsheets write a byte order mark, which would become part of the first name.
     with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [row for row in csv.reader(file) if row]
+        first = file.readline()
+        file.seek(0)
+        # Spreadsheets write semicolons and decimal commas in many languages.
+        separator = max(",;\t", key=first.count)
+        lines = [row for row in csv.reader(file, delimiter=separator) if row]
+    if separator != ",":
+        lines = [[re.sub(r"^(-?\d*),(\d)", r"\1.\2", cell) for cell in row] for row in lines]
     if len(lines) < 2 or any(len(row) != len(lines[0]) for row in lines):
         raise InputError(f"has rows of different lengths, or only one; {_CSV_FORMS}")
     columns = {}
@@ -169,10 +176,19 @@ def _spectra_in_rows(columns: Mapping[str, list[str]]) -> StoredLibrary:
     """Return spectra of which each is a row, below headings that are its wavelengths."""
     headings = [name for name in columns if _is_number(name)]
     texts = {name.lower(): column for name, column in columns.items() if name not in headings}
+    wavelength = np.array([float(name) for name in headings])
+    # No instrument covers two decades: these are values below no headings at all.
+    if not texts and wavelength.max() > 100 * wavelength.min():
+        raise InputError(f"has no headings; {_CSV_FORMS}")
     spectra = np.array([_numbers(name, columns[name]) for name in headings]).T
     library = StoredLibrary(spectra, _numbered(len(spectra)))
-    describe_bands(library, np.array([float(name) for name in headings]), None, None)
-    for key in ("class", "material", "category"):
+    describe_bands(library, wavelength, None, None)
+    # The libraries of EMIT hold 0 in water vapour absorption.
+    is_deleted = (spectra == 0).all(axis=0)
+    if is_deleted.any():
+        spectra[:, is_deleted] = np.nan
+        library.notes.append(f"{is_deleted.sum()} bands, 0 in all spectra, count as deleted")
+    for key in ("class", "material", "category", "level_1"):
         if key in texts:
             library.material = texts[key]
     # Without names spectra are told apart by their class and their number.

@@ -55,7 +55,7 @@ def _read_record(path: Path) -> Record:
     raise SceneError(
         path,
         "is not a spectrum: expected 'splib07a Record=…' (USGS) or 'Name: …' (ECOSTRESS, ASTER) in "
-        "the first line",
+        "the first line; tables are .csv files",
     )
 
 

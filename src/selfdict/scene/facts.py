@@ -101,7 +101,7 @@ class Fit:
         if self.noise is not None:
             error += f"; {noise} would leave {percent(self.noise)}"
         found = [f"{error}."]
-        found += [f"{said[0].upper()}{said[1:]}." for said in (*self.left_out, *self.faults)]
+        found += [f"{said[0].upper()}{said[1:]}." for said in (*self.faults, *self.left_out)]
         if self.is_poor and not self.faults:
             found.append(
                 f"Likely causes: too few materials ({self.n_materials}), faulty bands, undeclared "
@@ -344,6 +344,8 @@ def unexplained_in_words(result: "UnmixResult") -> str:
     n_pixels = sum(len(patch.pixels) for patch in result.unexplained)
     share = percent(sum(patch.share for patch in result.unexplained))
     n_patches = len(result.unexplained)
+    if n_patches == 1:
+        return f"1 patch with {n_pixels:,} pixels holds {share} of the squared error"
     return f"{n_patches} patches with {n_pixels:,} pixels hold {share} of the squared error"
 
 
