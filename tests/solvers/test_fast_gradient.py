@@ -5,8 +5,8 @@ import pytest
 
 import reference
 from selfdict import Status, conic, fast_gradient, project_omega
+from selfdict.compute.linear_algebra import squared_norm
 from selfdict.datasets import make_mixtures
-from selfdict.solvers.gradient_data import squared_norm
 
 
 @pytest.mark.parametrize("case", reference.CASES)

@@ -59,6 +59,17 @@ def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> 
         yield from for_slices(shifted_term, count, slice_size)
 
 
+def means_by_label(points: Array, labels: Array, means: Array) -> Array:
+    """Return the mean (q, C) of the points (q, n) of each label; of none, the old one."""
+    sizes = np.bincount(labels, minlength=means.shape[1])
+    is_used = sizes > 0
+    means = means.copy()
+    for k in range(len(points)):
+        sums = np.bincount(labels, weights=points[k], minlength=len(sizes))
+        means[k, is_used] = sums[is_used] / sizes[is_used]
+    return means
+
+
 def onto_span(M: Array) -> Array:
     """Rotate M (m, n) into at most n rows, by QR; the products of its columns stay the same."""
     m, n = M.shape
@@ -111,6 +122,30 @@ def leading_directions(M: Any, q: int, max_eigenvectors: int = 2000) -> Array:
         if m <= n:
             return vectors
         return _orthonormal(_product(M, vectors), q)
+
+
+def squared_norm(M: Array) -> float:
+    """Return σ_max(M)², from above: exactly for a small side, else by Lanczos plus its residual."""
+    small = M
+    if M.shape[0] > M.shape[1]:
+        small = M.T
+    side = small.shape[0]
+    if side <= 600:
+        small = small.astype(np.float64, copy=False)
+        products = small @ small.T
+        top = float(scipy.linalg.eigvalsh(products, subset_by_index=[side - 1, side - 1])[0])
+        rounding = 1e-6
+        if M.dtype == np.float64:
+            rounding = 1e-14
+        return max(top, 0.0) * (1 + rounding)
+    # imported here, since few problems have that many points and features
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    operator = LinearOperator((side, side), matvec=lambda v: small @ (small.T @ v), dtype=M.dtype)
+    start = np.random.default_rng(0).random((side,)).astype(M.dtype)
+    values, vectors = eigsh(operator, k=1, v0=start, tol=1e-4)
+    v = vectors[:, 0]
+    return float(values[0] + np.linalg.norm(operator @ v - values[0] * v))
 
 
 def in_leading_directions(M: Any, q: int) -> tuple[Array, Array]:

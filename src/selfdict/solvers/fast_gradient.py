@@ -13,8 +13,7 @@ from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Feature, Solver
-from selfdict.solvers.gradient_data import GradientData
-from selfdict.solvers.iteration import CHECK_EVERY, Iteration
+from selfdict.solvers.iteration import CHECK_EVERY, GradientData, Iteration
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,124 @@
-"""The iteration of Algorithm 1: its arrays, a step, and when to stop."""
+"""The iteration of Algorithm 1: the data as it uses them, its state, a step, and when to stop.
+
+Model (6) and dictionaries with gates are the same to it.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.compute.linear_algebra import onto_common_span, onto_span, squared_norm
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.projection import gradient_step, subtract_and_extrapolate
 from selfdict.model.certificate import residual_terms
-from selfdict.model.omega import clip_to_gates
+from selfdict.model.losses import Loss, Squared
+from selfdict.model.omega import clip_to_gates, project_omega
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Progress, Solution, Status, relative_gap
-from selfdict.solvers.gradient_data import GradientData
 
 # iterations between two computations of the gap, each of which costs about half an iteration
 CHECK_EVERY = 25
 FIRST_ALPHA = 0.05  # that of the authors' program
+
+
+@dataclass(frozen=True, eq=False)
+class GradientData:
+    """A problem as Algorithm 1 uses it.
+
+    With a dictionary the gates are a last column of X: a point m = 0 that no residual counts. With
+    atoms scaled to the ℓ1 norm ω, the mean of w, the constraints read ω X_ij ≤ w_j t_i: those of Ω,
+    for rows whose own entry is the last one and has the weight ω.
+    """
+
+    # (q, n) and (q, d): data and atoms, the same array without a dictionary. q ≤ m: a tall M is
+    # replaced by the triangle of its QR factorisation where only products of columns enter
+    M: Array
+    D: Array
+    # (n,): weights of Ω and of the residual, with those of the gate column
+    w: Array
+    s: Array
+    loss: Loss  # the squared one for every quadratic loss
+    gate_column: int | None  # where the gates are; None: on the diagonal
+    # (d,) and (n,): by how much atoms and columns were scaled. A point that counts s times is one
+    # that is √s times as long, and the step is longer in these coordinates
+    row_scale: Array
+    column_scale: Array
+    step_size: float  # 1/L
+
+    @classmethod
+    def of(cls, problem: Problem) -> "GradientData":
+        """Prepare a problem; L is σ_max² max_j s_j, times the constant of the loss."""
+        M = problem.M
+        D = problem.D
+        s = problem.s
+        loss = problem.loss
+        if loss.quadratic:
+            M, D, s = problem.squared_form
+            loss = Squared()
+        # iterates have the precision of the data; what they lead to is certified in float64
+        dtype = problem.M.dtype
+        M = M.astype(dtype, copy=False)
+        s = s.astype(dtype)
+        w = problem.w.astype(dtype)
+        column_scale = np.ones_like(s)
+        if loss.quadratic and problem.sample_weight is not None and (s > 0).all():
+            column_scale = np.sqrt(s)
+            M = M * column_scale
+            w = w * column_scale
+            s = np.ones_like(s)
+        row_scale = column_scale
+        gate_column = None
+        atoms = M
+        if D is not None:
+            omega = dtype.type(w.mean()) or dtype.type(1.0)
+            v = problem.v.astype(dtype)
+            row_scale = np.zeros_like(v)
+            np.divide(omega, v, out=row_scale, where=v > 0)
+            gate_column = problem.n_points
+            # the gates are one more column: a point of zeros whose residual has no weight
+            M = np.pad(M, ((0, 0), (0, 1)))
+            atoms = D.astype(dtype, copy=False) * row_scale
+            w = np.append(w, omega)
+            s = np.append(s, dtype.type(0.0))
+        lipschitz = squared_norm(atoms) * float(s.max()) * loss.lipschitz
+        # projections need the squares of w, gradients those of the data
+        limits = np.finfo(dtype)
+        least = float(limits.tiny / limits.eps)
+        most = float(limits.max * limits.eps)
+        squared_weight = float(w.max()) ** 2
+        if not (lipschitz <= most and (squared_weight == 0 or least <= squared_weight <= most)):
+            raise InputError(
+                f"the squares of the data or of w leave the range of {dtype}, got {lipschitz:.1g} "
+                f"and {squared_weight:.1g}; scale them, pass data in double precision or use "
+                "working_set"
+            )
+        step_size = 0.0
+        if lipschitz > 0:
+            step_size = 1 / lipschitz
+        # only products of columns enter a squared loss; another loss needs the entries themselves
+        if loss.quadratic and D is None:
+            M = atoms = onto_span(M)
+        elif loss.quadratic:
+            M, atoms = onto_common_span(M, atoms)
+        return cls(M, atoms, w, s, loss, gate_column, row_scale, column_scale, step_size)
+
+    def start(self, start: Solution) -> Array:
+        """Return a first point projected onto Ω, with a column of gates for a dictionary."""
+        X = start.toarray().astype(self.M.dtype, copy=False) * self.column_scale
+        scale = self.row_scale[:, None]
+        X = np.divide(X, scale, out=np.zeros_like(X), where=scale > 0)
+        if self.gate_column is None:
+            return project_omega(X, self.w)
+        rows = np.column_stack([X, start.diagonal.astype(X.dtype)])
+        return project_omega(rows, self.w, np.full(len(X), self.gate_column))
+
+    def coefficients(self, rows: Array, support: Array) -> Array:
+        """Return rows of the iterate as rows of X: without gates, for data as they were given."""
+        X = rows[:, : len(self.column_scale)] * self.row_scale[support, None]
+        X /= self.column_scale
+        return X
 
 
 class Iteration:
@@ -83,10 +188,7 @@ class Iteration:
         if self.restarted:
             self.alpha = FIRST_ALPHA
             self.beta = 0.0
-            psi = self.R
-            if self.data.loss is not None:
-                psi = self.data.loss.gradient(self.R)
-            np.multiply(psi, self.data.s, out=self.E)
+            np.multiply(self.data.loss.gradient(self.R), self.data.s, out=self.E)
         self._record()
 
     def _steer(self, target: Target) -> None:
@@ -145,7 +247,7 @@ class Iteration:
         """Compute the residual of Y and extrapolate it; return its weighted square, or 2·loss."""
         data = self.data
         s = data.s
-        if data.loss is not None:
+        if not data.loss.quadratic:
             s = np.ones_like(data.s)
         D = data.D
         Y = self.Y
@@ -163,7 +265,7 @@ class Iteration:
             return square
 
         square = float(sum(for_slices(task, Y.shape[1], self.columns_per_slice)))
-        if data.loss is None:
+        if data.loss.quadratic:
             return square
         np.multiply(data.loss.gradient(self.E), data.s, out=self.E)
         return 2 * data.loss.total(self.R, data.s)
