@@ -16,7 +16,7 @@ from selfdict.columns.memory import DenseMultiplier, MemoryColumns
 from selfdict.columns.protocol import own_atoms
 from selfdict.compute.device import Device, Tensor, row_blocks, to_device
 from selfdict.gpu.bounded_fit import curvature, fit_columns
-from selfdict.gpu.scores import Clusters, Screen, metric_sums, positive_sums
+from selfdict.gpu.scores import Clusters, metric_sums, positive_sums
 from selfdict.kernels.gates import GATE
 from selfdict.model.dual import dot_error
 from selfdict.model.memory_rows import MemoryRows
@@ -36,12 +36,6 @@ class DeviceRows(MemoryRows):
     A GPU multiplies so fast that bounds by clusters are the only ones that pay: what they leave
     undecided is scored at once.
     """
-
-    def __init__(self, D: Array, v: Array, device: Device) -> None:
-        super().__init__(D, v)
-        self.device = device
-        self.screen = Screen(D, v, device)
-        self.positive_sums = self.screen.positive_sums
 
     @property
     def atoms(self) -> Tensor:

@@ -99,11 +99,8 @@ def multiply(A: Array, B: Array, device: Device) -> Array:
 
 
 def long_gram(A: Tensor) -> Tensor:
-    """Return AᵀA (k, k) of a long tensor A (n, k), as a sum over portions of its rows.
-
-    One product would have too few entries to keep a GPU busy. The order of the sum is the same in
-    each run.
-    """
+    """Return AᵀA (k, k) of a long tensor A (n, k); the order of sums is the same in each run."""
+    # a sum over portions of the rows: one product has too few entries to keep a GPU busy
     parts = max(1, min(256, len(A) // 256))
     rows = len(A) // parts
     portions = A[: parts * rows].view(parts, rows, A.shape[1])

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 from selfdict._imports import optional
 from selfdict._validation import Array, is_tensor
 from selfdict.compute.device import Device, Tensor, long_gram, row_blocks, to_device
+from selfdict.compute.linear_algebra import means_by_label
 
 # Entries of the product that are computed at a time: 1 GiB of float64.
 _SCREENING_BLOCK_ENTRIES = 1 << 27
@@ -126,13 +127,6 @@ def _nearest(coordinates: Tensor, centres: Tensor) -> Tensor:
 
 def _means(coordinates: Tensor, labels: Tensor, centres: Tensor) -> Tensor:
     """Return the mean of each cluster; that of an empty one stays where it was."""
-    # In memory: sums of floating-point numbers by label have no fixed order on a device.
-    points = coordinates.cpu().numpy()
-    clusters = labels.cpu().numpy()
-    means = centres.cpu().numpy().copy()
-    sizes = np.bincount(clusters, minlength=len(means))
-    is_used = sizes > 0
-    for k in range(points.shape[1]):
-        sums = np.bincount(clusters, weights=points[:, k], minlength=len(means))
-        means[is_used, k] = sums[is_used] / sizes[is_used]
-    return to_device(means, centres.device)
+    # in memory: sums of floating-point numbers by label have no fixed order on a device
+    points, old = (array.cpu().numpy().T for array in (coordinates, centres))
+    return to_device(means_by_label(points, labels.cpu().numpy(), old).T, centres.device)

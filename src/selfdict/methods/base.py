@@ -38,21 +38,9 @@ class Method:
     def fit_components(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array | None]:
-        """Select the components without fitting the points by them.
+        """Select the components without fitting the points; return points and weights, checked.
 
-        Parameters
-        ----------
-        X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point per row.
-        sample_weight : (n_samples,) array_like, optional
-            How many points each row stands for; methods other than FGNSR do not use it to select.
-
-        Returns
-        -------
-        points : (n_samples, n_features) ndarray or sparse array
-            The data, checked.
-        weight : (n_samples,) ndarray or None
-            The weights, checked.
+        Methods other than FGNSR do not use the weights to select.
         """
         points = self._checked(X)
         atoms = self._atoms(points)

@@ -149,20 +149,11 @@ def closed_rows(
 def best_scaling(
     linear: float, quadratic: float, scores: Array, penalty: Array
 ) -> tuple[float, float]:
-    """Maximise c·linear − ½c²·quadratic − Σ_i max(0, c·scores_i − penalty_i) over c ≥ 0, exactly.
+    """Maximise c·linear − ½c²·quadratic − Σ_i max(0, c·scores_i − penalty_i) over c ≥ 0."""
+    # The function is concave, with a kink at each penalty_i/scores_i. Between kinks its slope is
+    # linear − c·quadratic − Σ scores_i over the kinks passed. Any other c than the maximiser would
+    # give a smaller bound, which is true as well: the search cannot make it false.
 
-    Returns
-    -------
-    (c, value)
-        The maximiser and the maximum. The function is concave with a kink at each
-        penalty_i/scores_i.
-
-    Notes
-    -----
-    Between kinks the derivative is linear − c·quadratic − Σ scores_i over the kinks passed. It
-    falls, so the maximiser is on the first piece at whose right end it is no longer positive. Any
-    other c would give a smaller bound, which is true as well: the search cannot make it false.
-    """
     # a kink beyond 1e100 is never reached, and its quotient might overflow
     farthest = 1e100
     if quadratic > 0:

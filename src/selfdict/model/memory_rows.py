@@ -6,27 +6,30 @@ Clusters of the rows are part of it: the score of a centre tells of many rows.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.device import Device
+from selfdict.compute.linear_algebra import means_by_label
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, ScoreBounds, Step, UnitRows
 from selfdict.model.scores import (
     Metric,
     MetricSums,
-    PositiveSums,
     Projection,
     cluster_bounds,
     positive_norms,
     positive_sums,
     rough_sums,
-    screener,
     summation_depth,
 )
+
+if TYPE_CHECKING:
+    from selfdict.gpu.scores import Screen
 
 # with fewer rows, or columns per feature, all scores take less time than the bounds
 FEWEST_ROWS = 4000
@@ -64,7 +67,7 @@ class RowClusters:
         centres = coordinates[:, start]
         labels = _nearest(coordinates, centres)
         for _ in range(2):
-            centres = _means(coordinates, labels, centres)
+            centres = means_by_label(coordinates, labels, centres)
             labels = _nearest(coordinates, centres)
         clusters = cls(labels, _full_means(some, some_norms, labels, count), directions)
         if every == 1:
@@ -122,17 +125,6 @@ def _nearest(coordinates: Array, centres: Array) -> Array:
     return labels
 
 
-def _means(coordinates: Array, labels: Array, centres: Array) -> Array:
-    """Return the mean of each cluster; that of an empty one stays where it was."""
-    count = centres.shape[1]
-    sizes = np.bincount(labels, minlength=count)
-    means = centres.copy()
-    for k in range(len(coordinates)):
-        sums = np.bincount(labels, weights=coordinates[k], minlength=count)
-        means[k, sizes > 0] = sums[sizes > 0] / sizes[sizes > 0]
-    return means
-
-
 def _full_means(D: Array, norms: Array, labels: Array, count: int) -> Array:
     """Return the mean of the unit vectors of each cluster, (m, C)."""
     sizes = np.maximum(np.bincount(labels, minlength=count), 1)
@@ -184,7 +176,13 @@ class MemoryRows:
         self.D = D
         self.v = v
         self.device = device
-        self.positive_sums: PositiveSums = screener(D, v, device)
+
+    @cached_property
+    def screen(self) -> "Screen":
+        """The atoms on the device."""
+        from selfdict.gpu.scores import Screen
+
+        return Screen(self.D, self.v, self.device)
 
     @cached_property
     def lengths(self) -> Array:
@@ -220,6 +218,11 @@ class MemoryRows:
 
     def unit(self, rows: Array) -> UnitRows:
         return UnitRows(self.D, self.norms, rows)
+
+    def positive_sums(self, theta: Array, rows: Array | None, dtype: type) -> Array:
+        if self.device is None:
+            return positive_sums(self.D, self.v, theta, rows, dtype)
+        return self.screen.positive_sums(theta, rows, dtype)
 
     def summation_depth(self, n_columns: int) -> int:
         return summation_depth(n_columns, self.device)

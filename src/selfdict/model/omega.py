@@ -85,27 +85,10 @@ def project_omega(
 
 
 def into_omega(solution: Solution) -> Solution:
-    """Return a solution whose X is in the set Ω of its problem exactly, without rounding errors.
+    """Return a solution with X in the set Ω of its problem exactly, without rounding errors.
 
-    Without a dictionary that is 0 ≤ X, X_ii ≤ 1 and w_i X_ij ≤ w_j X_ii. With one, the gates t_i
-    replace X_ii, and the weights v_i of the atoms replace w_i. Entries that exceed their limits by
-    at most 1e-6 of these limits are clipped, so that the objective is one that is attained.
-
-    Raises
-    ------
-    InputError
-        If an entry is further outside than that.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict import Problem, Solution
-    >>> from selfdict.model.omega import into_omega
-    >>> problem = Problem([[1.0, 0.0], [0.0, 1.0]], mu=0.1)
-    >>> X = np.array([[0.5, 0.7], [0.0, 0.0]])
-    >>> into_omega(Solution.from_matrix(X, problem))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    selfdict._errors.InputError: X is not feasible: X[0, 1] is 0.7, at most 0.5 is allowed; ...
+    Entries that exceed their limits by at most 1e-6 of these limits are clipped, so that the
+    objective is one that is attained. One further outside is an InputError.
     """
     problem = solution.problem
     _check_gates(solution)

@@ -75,11 +75,7 @@ class Penalty(ABC):
     def best_scaling(self, linear: float, quadratic: float, scores: Array) -> tuple[float, float]:
         """Maximise c·linear − ½c²·quadratic − Σ_i π_i*(c·scores_i), which is concave, over c ≥ 0.
 
-        Returns
-        -------
-        (c, value)
-            The maximiser and the maximum, less what rounding may have added to it. Any c gives a
-            true bound, so c need not be exact.
+        Return c, which need not be exact, and the value, less what rounding may have added to it.
         """
         # beyond, all rows are wide open and the function is a parabola, or a line
         high = 1e100

@@ -223,10 +223,6 @@ class Problem:
         """Return the problem at the penalty μ that a solver ended with, without a target."""
         return self.changed(mu=float(mu), target=None)
 
-    def with_penalty_of(self, other: "Problem") -> Self:
-        """Return the problem at the μ and with the smoothness of another one, without a target."""
-        return self.changed(mu=other.mu, smooth=other.smooth, target=None)
-
     @property
     def root(self) -> "Problem":
         """The problem before all reductions."""

@@ -19,9 +19,7 @@ Every bound has room for what rounding may have done to it, so it is a proof. Al
 to A times the length of the vectors, as derived at :meth:`Metric.remainder`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,9 +42,6 @@ TILE_COLUMNS = 1024
 # features up to which BLAS would spend more time on storing the products than on taking them
 FUSED_FEATURES = 32
 
-# of θ, the rows to score (None: all), and the dtype of the product
-PositiveSums = Callable[[Array, Array | None, Any], Array]
-
 SINGLE_ROUNDOFF = 2.0**-24
 COLUMNS_PER_SLICE = 8192
 # directions of a projection, and of a second one where many rows are left: the kernel for few
@@ -61,15 +56,6 @@ def summation_depth(n: int, device: Device) -> int:
         return n  # in whatever order the device takes
     # tiles of at most TILE_COLUMNS, or of 256 columns for few features, and then their sums
     return TILE_COLUMNS + n // 256
-
-
-def screener(D: Array, v: Array, device: Device) -> PositiveSums:
-    """Return :func:`positive_sums` for some atoms and weights, on the CPU or on a device."""
-    if device is None:
-        return partial(positive_sums, D, v)
-    from selfdict.gpu.scores import Screen
-
-    return Screen(D, v, device).positive_sums
 
 
 def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:

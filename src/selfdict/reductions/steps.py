@@ -53,10 +53,11 @@ class ColumnSubset(Reduction):
         rows = np.arange(origin.n_atoms)
         if origin.D is None:
             rows = self.columns_of(link)
+        small = solution.problem
         # the solution's own weights p where it has rows; others are closed, whatever they cost
         p = origin.p.copy()
-        p[rows] = solution.problem.p
-        origin = origin.with_penalty_of(solution.problem).changed(p=p)
+        p[rows] = small.p
+        origin = origin.changed(mu=small.mu, smooth=small.smooth, target=None, p=p)
         return fit_within_gates(origin, rows[solution.support], solution.diagonal[solution.support])
 
     def _restricted(
