@@ -63,11 +63,7 @@ def test_a_guess_is_called_one(tmp_path, shape):
     scene = read_scene(path)
     assert scene.sizes["band"] == shape[2]
     (note,) = scene.attrs["selfdict_notes"]
-    sizes = " × ".join(map(str, shape))
-    assert note == (
-        f"the axes {sizes} are taken as y, x, band, which is a guess: the values do not tell; "
-        "layout='bands-first' takes the first axis as the bands"
-    )
+    assert "y, x, band, which is a guess" in note
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".mat", ".h5"])

@@ -116,7 +116,7 @@ def test_each_fault_is_found_also_in_blocks(monkeypatch, fault):
 
 
 def test_numbers_have_their_forms():
-    assert preflight(changed(np.s_[:, 0, 0], 0)).sentences[0].startswith("1 of 168 pixels is left")
+    assert preflight(changed(np.s_[:, 0, 0], 0)).sentences[0].startswith("1 of 168 pixels is zero")
     assert "28 of 168 pixels hold one" in preflight(NO_DATA).sentences[0]
     assert "3 bands hold one" in preflight(FAULTS["dead bands beside no data"][0]).sentences[1]
 

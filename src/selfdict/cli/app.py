@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.version_option(__version__, message="selfdict %(version)s")
 def app() -> None:
-    """Find the pure pixels of a hyperspectral scene, and how much of each every pixel holds."""
+    """Find the pure pixels of a hyperspectral scene, and the share of each in every pixel."""
 
 
 @app.command(cls=Command, params=options.DEMO)
@@ -119,7 +119,7 @@ def compare(
     json: bool,
     **reading: Any,
 ) -> None:
-    """Run every method on a scene, side by side."""
+    """Compare all methods on a scene."""
     source = Source(**reading)
     source.prepare()
     from selfdict.cli.record import method_record
@@ -170,7 +170,7 @@ def rank(
     progress_json: bool,
     **reading: Any,
 ) -> None:
-    """Recommend how many materials to look for, and show what each further one explains."""
+    """Recommend a number of materials, and show what each further one explains."""
     source = Source(**reading)
     source.prepare()
     from selfdict.cli.record import rank_record
@@ -199,7 +199,7 @@ def rank(
 
 @app.command(cls=Command, params=options.INFO)
 def info(json: bool, **reading: Any) -> None:
-    """Say what a file holds, what is assumed about it, and what seems wrong with it."""
+    """Describe a file: its contents, what is assumed about it, and what looks wrong."""
     from selfdict.cli.summary import describe, print_facts
 
     facts = describe(Source(**reading))
@@ -211,7 +211,7 @@ def info(json: bool, **reading: Any) -> None:
 
 @app.command(cls=Command, params=options.CONVERT)
 def convert(output: Path, format: str | None, force: bool, quiet: bool, **reading: Any) -> None:
-    """Write a scene in another format; the name of the output says which."""
+    """Write a scene in another format, given by the suffix of the output."""
     from selfdict.scene.metadata import notes_of
     from selfdict.scene.staging import check_free
     from selfdict.scene.write import files_of, write_scene
@@ -231,7 +231,7 @@ def convert(output: Path, format: str | None, force: bool, quiet: bool, **readin
 
 @app.command(cls=Command, params=options.IDENTIFY)
 def identify(result: Path, library: Path, figure: Path | None, force: bool, json: bool) -> None:
-    """Look up in a spectral library what the materials of a result are."""
+    """Identify the materials of a result in a spectral library."""
     from selfdict.cli.outputs import draw_matches
     from selfdict.cli.record import match_records
     from selfdict.cli.summary import print_matches

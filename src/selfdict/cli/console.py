@@ -34,6 +34,7 @@ _ARGUMENT = re.compile(
     rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})"
     r"(?:=(?P<value>'[^']*'|…|[\w.]*\w)|(?= must\b)|(?= is about\b))"
 )
+_PANELS = ("Input", "Model", "Output", "Limits", "Help")
 _SHOWS_ALL = "selfdict.help_all"
 
 
@@ -64,13 +65,16 @@ class Option(click.Option):
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no argument
-    """A finite number that is not below ``least``, or one of some words."""
+    """A finite number from ``least`` to ``most``, or one of some words."""
 
     name = "number"
 
-    def __init__(self, kind: type, least: float | None, *words: str) -> None:
+    def __init__(
+        self, kind: type, least: float | None, *words: str, most: float = math.inf
+    ) -> None:
         self._kind = kind
         self._least = least
+        self._most = most
         self._words = words
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -82,15 +86,17 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no a
         except ValueError:
             number = math.nan
         is_known = isinstance(number, int) or math.isfinite(number)
-        if is_known and (self._least is None or number >= self._least):
+        if is_known and (self._least is None or self._least <= number <= self._most):
             return number
         wanted = "a finite number"
         if self._kind is int:
             wanted = "a whole number"
         if self._least is not None:
             wanted += f" of at least {self._least:g}"
+        if math.isfinite(self._most):
+            wanted += f" and at most {self._most:g}"
         choices = "".join(f" or {word!r}" for word in self._words)
-        self.fail(f"must be {wanted}{choices}, got {value!r}", param, ctx)
+        self.fail(f"must be {wanted}{choices}; got {value!r}", param, ctx)
 
 
 class Command(click.Command):
@@ -118,15 +124,16 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by panel."""
-        panels: dict[str, list[tuple[str, str]]] = {}
+        panels: dict[str, list[tuple[str, str]]] = {name: [] for name in _PANELS}
         for parameter in self.get_params(ctx):
             row = parameter.get_help_record(ctx)
             is_hidden = getattr(parameter, "rare", False) and not ctx.meta.get(_SHOWS_ALL)
             if row is not None and not is_hidden:
-                panels.setdefault(getattr(parameter, "panel", "Help"), []).append(row)
+                panels[getattr(parameter, "panel", "Help")].append(row)
         for name, rows in panels.items():
-            with formatter.section(name):
-                formatter.write_dl(rows)
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

@@ -26,15 +26,19 @@ READING = [
         metavar="ROWS,COLUMNS",
         help="Rows and columns to use, such as 10:60,20:80 (counted from 0).",
     ),
-    _input("--mask", type=_FILE, help="File with one band; pixels not 0 are left out."),
+    _input(
+        "--mask", type=_FILE, help="File with one band; pixels whose value is not 0 are left out."
+    ),
     _input(
         "--no-data",
         metavar="VALUE",
         type=Number(float, None),
-        help="The value that marks missing data; default: as the file says.",
+        help="Value that marks missing data; default: the one the file declares.",
     ),
     _input(
-        "--variable", metavar="NAME", help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file."
+        "--variable",
+        metavar="NAME",
+        help="The array to read from a .mat, .npz, NetCDF, HDF5 or zarr file.",
     ),
     _input(
         "--wavelengths",
@@ -53,7 +57,7 @@ READING = [
         "--overlap",
         type=click.Choice(["vnir", "swir", "both"]),
         rare=True,
-        help="PRISMA, EnMAP: the detector to keep where both see the same; default: vnir.",
+        help="PRISMA, EnMAP: the detector to keep where their bands overlap; default: vnir.",
     ),
     _input(
         "--shape",
@@ -66,15 +70,15 @@ READING = [
         metavar="AXES",
         rare=True,
         help="Axes of a plain array (.mat, .npy, .npz, HDF5): bands-first, bands-last, or their "
-        "order, such as 'y band x'; default: by the values.",
+        "order, such as 'y band x'; default: a guess from the values.",
     ),
     # The maximum is more bytes than any machine has.
     _limit(
         "--max-bytes",
-        metavar="NUMBER",
-        type=click.IntRange(0, 2**62),
+        type=Number(int, 0, most=2**62),
         rare=True,
-        help="Most bytes of one block or loaded array; default: what the file's size makes likely.",
+        help="Bytes of the largest block or array to load; default: a limit that follows from the "
+        "size of the file.",
     ),
 ]
 
@@ -89,7 +93,7 @@ _KEEP_BANDS = _input(
     "--keep-bands",
     is_flag=True,
     rare=True,
-    help="Use all bands, also bad, constant and noisy ones (water vapour).",
+    help="Use all bands, including bad, constant and noisy ones (water vapour).",
 )
 # numpy's generators take no negative seed.
 _SEED = _model(
@@ -97,23 +101,22 @@ _SEED = _model(
     type=Number(int, 0),
     default=0,
     rare=True,
-    help="Seed of everything random; default: 0.",
+    help="Seed of the random numbers; default: 0.",
 )
 # The threads are really started, up to the limits of the operating system.
 _THREADS = _limit(
     "--threads",
-    metavar="NUMBER",
-    type=click.IntRange(1, 4096),
+    type=Number(int, 1, most=4096),
     help="Largest number of threads; default: all cores.",
 )
 _TIME_LIMIT = _limit(
     "--time-limit",
     metavar="SECONDS",
     type=Number(float, 0),
-    help="fgnsr: for choosing, proving and comparing, after which the best choice so far is taken; "
-    "reading and mapping are always done.",
+    help="fgnsr: for selection, proof and comparison, after which the best selection so far is "
+    "used; reading and mapping are always completed.",
 )
-_FORCE = Option("--force", is_flag=True, help="Replace older output.")
+_FORCE = Option("--force", is_flag=True, help="Replace existing output.")
 _QUIET = Option("--quiet", "-q", is_flag=True, help="No progress, no summary.")
 _JSON = Option("--json", is_flag=True, help="Print the results as JSON.")
 _PROGRESS_JSON = Option(
@@ -126,7 +129,7 @@ DEMO = [
         "-o",
         type=_FILE,
         default=Path("selfdict-demo"),
-        help="Folder to write; default: selfdict-demo.",
+        help="Output folder; default: selfdict-demo.",
     ),
     _input("--real", is_flag=True, help="Unmix Indian Pines (needs tensorly)."),
     _FORCE,
@@ -155,15 +158,15 @@ UNMIX = [
         type=Number(float, 0, "auto"),
         default="auto",
         rare=True,
-        help="fgnsr: the penalty; default: chosen by the program.",
+        help="fgnsr: the penalty on every pixel used; default: chosen automatically.",
     ),
     _model(
         "--smooth",
         type=Number(float, 0),
         default=0.0,
         rare=True,
-        help="fgnsr: let pixels that are nearly alike share their weight: the more, the larger "
-        "this multiple of the penalty; default: 0.",
+        help="fgnsr: spread the weight over similar pixels, by a quadratic term this many times "
+        "the penalty; default: 0.",
     ),
     _model(
         "--endmembers",
@@ -176,25 +179,27 @@ UNMIX = [
         "--abundances",
         type=click.Choice(["shares", "unit", "nnls", "fcls"]),
         default="shares",
-        help="Parts of each pixel's area (shares, the default); shares relative to spectra of unit "
-        "length, as in many published tables (unit); nonnegative coefficients (nnls); or the same "
-        "summing to one (fcls).",
+        help="Fractions of each pixel's area (shares, the default); shares relative to spectra of "
+        "unit length, as in many published tables (unit); nonnegative coefficients (nnls); or the "
+        "same summing to one (fcls).",
     ),
     _model(
-        "--library", type=_FILE, help="fgnsr: find spectra of this library instead of pure pixels."
+        "--library",
+        type=_FILE,
+        help="fgnsr: choose spectra from this library instead of pure pixels.",
     ),
     Option(
         "--names",
         type=_FILE,
-        help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER folder or "
+        help="Identify the materials in this library: a USGS, ECOSTRESS or ASTER folder or "
         ".txt, .sli, .npz or .csv.",
     ),
     _model(
         "--prove/--no-prove",
         default=None,
         help="fgnsr: prove how close the groups alone come to the optimum and what leaving one out "
-        "costs, however long it takes, or not at all; default: for as long as the fit, "
-        "at least 3 s.",
+        "costs, however long that takes, or skip the proof; default: prove for as long as the fit "
+        "took, at least 3 s.",
     ),
     _SEED,
     _KEEP_BANDS,
@@ -207,7 +212,7 @@ UNMIX = [
         "--uncertainty/--no-uncertainty",
         default=True,
         rare=True,
-        help="Map the standard errors of the abundances, too; default: map them.",
+        help="Also map the standard errors of the abundances; default: map them.",
     ),
     Option(
         "--format",
@@ -226,14 +231,13 @@ UNMIX = [
         "--scheduler",
         metavar="ADDRESS",
         rare=True,
-        help="A dask scheduler whose workers do it, such as tcp://host:8786.",
+        help="A dask scheduler whose workers do the computing, such as tcp://host:8786.",
     ),
     Option(
         "--output",
         "-o",
         type=_FILE,
-        help="Folder to write; default: the name of the file and '-unmixed', in the current "
-        "folder.",
+        help="Output folder; default: the name of the file with '-unmixed', in the current folder.",
     ),
     _FORCE,
     _QUIET,
@@ -255,8 +259,8 @@ RANK = [
 INFO = [*READING, _JSON]
 CONVERT = [
     *READING,
-    Argument("output", "File to write."),
-    Option("--format", type=click.Choice(FORMATS), help="Default: by the name of the output."),
+    Argument("output", "Output file."),
+    Option("--format", type=click.Choice(FORMATS), help="Default: by the suffix of the output."),
     _FORCE,
     _QUIET,
 ]
@@ -273,7 +277,7 @@ IDENTIFY = [
     Option(
         "--figure",
         type=_FILE,
-        help="Draw each spectrum beside the nearest one to this file (.png, .pdf, .svg).",
+        help="Draw each spectrum with the nearest one of the library (.png, .pdf, .svg).",
     ),
     _FORCE,
     _JSON,

@@ -169,8 +169,8 @@ def _check_size(cube: StoredCube, held: int, max_bytes: int | None) -> None:
     allowed = allowed_bytes(held, max_bytes)
     if needed > allowed:
         raise InputError(
-            f"needs {needed} bytes for a mask and coordinates; for a file of {held} bytes at most "
-            f"{allowed} are allocated at once (max_bytes)"
+            f"needs {needed} bytes for a mask and coordinates; at most {allowed} may be allocated "
+            f"at once for a file of {held} bytes (max_bytes)"
         )
 
 

@@ -173,7 +173,7 @@ def _find_axes(
     if layout is not None:
         names = parse_layout(layout)
         sizes = " × ".join(str(size) for size in data.shape)
-        notes = [f"the axes {sizes} are {', '.join(names)}, as layout says"]
+        notes = [f"the axes {sizes} are {', '.join(names)}, as layout=… says"]
     elif sorted(names) != sorted(DIMS):
         if axes is not None:
             return axes, []

@@ -36,7 +36,7 @@ def guess_layout(
     # MATLAB files and most others keep the spectrum of a pixel along the last axis.
     axis = 2
     how = (
-        ", which is a guess: the values do not tell; "
+        ", which is a guess: the values do not decide it; "
         "layout='bands-first' takes the first axis as the bands"
     )
     if len(matching) == 1:
@@ -119,7 +119,7 @@ def unfold(values: Array, n_rows: int, n_columns: int, order: str | None) -> tup
         "column-major": values.reshape(-1, n_columns, n_rows).transpose(0, 2, 1),
         "row-major": values.reshape(-1, n_rows, n_columns),
     }
-    how = "as layout says"
+    how = "as layout=… says"
     if order is None:
         order, how = _guess_order(images)
     return images[order], f"one {axis} per pixel, counted {_ORDERS[order]} of the image, {how}"

@@ -200,14 +200,14 @@ def _find_matrix(
     elif shape is None and any(each.is_cube for each in variables.values()):
         return None
     if len(names) != 1 or not matrices[names[0]]:
-        fault = "there is no size of the image such as nRow and nCol: pass shape=…"
+        fault = "the size, such as nRow and nCol, is missing: pass shape=…"
         if sizes:
             fault = f"no matrix, or several, fit {' or '.join(label for _, _, label in sizes)}"
         # A MATLAB workspace may hold hundreds of arrays.
         listed = ", ".join(f"{name} {each.shape}" for name, each in list(variables.items())[:10])
         raise InputError(
-            "expected one array of 3 axes, or one matrix (bands, pixels) with the size of its "
-            f"image; {fault}; there are: {listed or 'none'}"
+            "expected one array of 3 axes, or one matrix (bands, pixels) and the size of its "
+            f"image; {fault}; the file has: {listed or 'nothing else'}"
         )
     name = names[0]
     (n_rows, n_columns, label), *others = matrices[name]

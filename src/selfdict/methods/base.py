@@ -136,8 +136,8 @@ class H2NMFMethod(Method):
         found = self.clusters_.indices
         if found.size < self.n_components:
             raise InputError(
-                f"n_components must be at most {found.size} for this X, got {self.n_components}: "
-                "no cluster can be divided further"
+                f"n_components must be at most {found.size} for these data, got "
+                f"{self.n_components}: no cluster can be divided further"
             )
         return found
 

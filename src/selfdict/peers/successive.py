@@ -34,7 +34,7 @@ def enough(selected: list[int], r: int, reason: str) -> Array:
     if not selected:
         raise InputError("all points are zero: there is none to select")
     if len(selected) < r:
-        raise InputError(f"r must be at most {len(selected)} for this M, got {r}: {reason}")
+        raise InputError(f"r must be at most {len(selected)} for these data, got {r}: {reason}")
     return np.array(selected, dtype=np.intp)
 
 
@@ -108,7 +108,7 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
         subtract_squares(residuals, slack, products, rounding)
     if allow_fewer:
         r = len(selected)
-    return enough(selected, r, f"all columns lie in the span of {len(selected)} of them")
+    return enough(selected, r, f"all points lie in the span of {len(selected)} of them")
 
 
 def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
@@ -216,7 +216,7 @@ def snpa(M: ArrayLike, r: int) -> Array:
         # Start from the abundances of the last step, and none of the new column.
         H = fcls(U, M, at_most=True, H0=np.vstack([H, np.zeros(M.shape[1])]))
         residuals = column_residuals(U, M, H) ** 2
-    reason = f"all columns lie in the convex hull of {len(selected)} of them and the origin"
+    reason = f"all points lie in the convex hull of {len(selected)} of them and the origin"
     return enough(selected, r, reason)
 
 
@@ -287,7 +287,7 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         # Start from the abundances of the last step, and none of the new column.
         H = nnls(U, M, H0=np.vstack([H, np.zeros(M.shape[1])]))
         residuals = column_residuals(U, M, H) ** 2
-    reason = f"all columns lie in the cone of {len(selected)} of them"
+    reason = f"all points lie in the cone of {len(selected)} of them"
     if p is not None:
         reason += ", or have pᵀm ≤ 0"
     return enough(selected, r, reason)

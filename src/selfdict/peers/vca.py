@@ -71,7 +71,7 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
             break
         selected.append(first_largest(squares, norms))
         Q = np.linalg.qr(Y[:, selected])[0]
-    return enough(selected, r, f"the reduced columns span {len(selected)} dimensions")
+    return enough(selected, r, f"the reduced points span {len(selected)} dimensions")
 
 
 def _reduce(M: Array, r: int) -> Array:

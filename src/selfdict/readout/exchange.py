@@ -73,7 +73,7 @@ def complete(K: Array, r: int, evidence: Evidence, deadline: Deadline) -> Array:
     if K.size < r and deadline.passed:
         deadline.skip("columns were added without a fit")
         return _filled(K, r, evidence)
-    return enough(K.tolist(), r, f"all columns lie in the cone of {K.size} of them")
+    return enough(K.tolist(), r, f"all points lie in the cone of {K.size} of them")
 
 
 def _filled(K: Array, r: int, evidence: Evidence) -> Array:
@@ -84,7 +84,7 @@ def _filled(K: Array, r: int, evidence: Evidence) -> Array:
     queue = queue[np.isin(queue, every)]
     first_places = np.sort(np.unique(queue, return_index=True)[1])
     chosen = queue[first_places][:r]
-    return enough(chosen.tolist(), r, f"all columns but {chosen.size} are zero")
+    return enough(chosen.tolist(), r, f"all points but {chosen.size} are zero")
 
 
 @dataclass(frozen=True)

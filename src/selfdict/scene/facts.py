@@ -91,15 +91,16 @@ class Fit:
     @property
     def sentences(self) -> list[str]:
         """What the verdict rests on, then the likely causes of a poor fit or doubtful data."""
-        error = f"Mixtures of {self.n_materials} spectra leave {percent(self.error)} of the scene"
+        error = f"Mixtures of {self.n_materials} spectra differ"
         if self.n_materials == 1:
-            error = f"One spectrum leaves {percent(self.error)} of the scene"
-        noise = "noise"
+            error = "Multiples of one spectrum differ"
+        error += f" from the scene by {percent(self.error)}"
+        noise = "noise alone"
         if self.faults:
             # Bands that are marked as noisy do not count, even if they are used.
-            noise = "the noise of the sound bands"
+            noise = "the noise of the sound bands alone"
         if self.noise is not None:
-            error += f"; {noise} would leave {percent(self.noise)}"
+            error += f"; {noise} would account for {percent(self.noise)}"
         found = [f"{error}."]
         found += [f"{said[0].upper()}{said[1:]}." for said in (*self.faults, *self.left_out)]
         if self.is_poor and not self.faults:
@@ -266,7 +267,7 @@ def _certificate(result: "UnmixResult") -> list[Fact]:
     """Return what is proven, and how the solver ended if that was before its tolerance."""
     found = []
     if result.proof is not None:
-        text = f"{result.proof.sentence} This is about {candidates_in_words(result)}."
+        text = f"{result.proof.sentence} Scope: {candidates_in_words(result)}."
         found.append(Fact("proof", text))
     if result.check is not None:
         text = f"no other weights are better by more than {at_most(result.check.gap)}"

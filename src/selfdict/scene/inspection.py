@@ -247,8 +247,10 @@ def _about_pixels(scene: xr.DataArray, statistics: BandStatistics) -> _Found:
         nodata = declared_nodata(scene)
         if nodata:
             reason = f"{nodata:.6g} (the no-data value), {reason}"
-        left_out = f"[is|are] left out: {reason} in all bands, or in most"
-        yield "no data", _said(n, f"{n:,} {of_all} pixels {left_out}")
+        sentence = (
+            f"{n:,} {of_all} pixels [is|are] {reason} in all or most bands, and [is|are] left out"
+        )
+        yield "no data", _said(n, sentence)
     n = statistics.n_impossible
     if n:
         sentence = (

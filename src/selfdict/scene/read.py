@@ -148,10 +148,8 @@ def read_scene(
         rows, columns = roi
         scene = scene.isel(y=rows, x=columns)
         if scene.size == 0:
-            raise SceneError(
-                path,
-                f"the region of rows {_span(rows)} and columns {_span(columns)} holds no pixel",
-            )
+            region = f"rows {_span(rows)}, columns {_span(columns)}"
+            raise SceneError(path, f"the region ({region}) contains no pixels")
     return scene
 
 
