@@ -12,6 +12,7 @@ from selfdict import Problem, Solution, Status, certify, conic, fast_gradient, m
 from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
+from selfdict.model.certificate import residual_of
 from selfdict.model.penalties import Quadratic
 from selfdict.model.scores import positive_sums
 from selfdict.solvers import search
@@ -43,6 +44,9 @@ def assert_sound(M, solution, optimum=None):
     )
     # rounding, where R is nearly zero
     assert solution.dual_bound >= again.dual_bound - 1e-7 * again.objective
+    if solution.scores is not None:
+        exact = residual_of(solution).dual_terms().scores
+        assert (solution.scores >= exact - 1e-9 * solution.problem.penalty.slope).all()
 
 
 # the kernels

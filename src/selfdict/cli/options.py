@@ -198,8 +198,8 @@ UNMIX = [
         "--prove/--no-prove",
         default=None,
         help="fgnsr: prove how close the groups alone come to the optimum and what leaving one out "
-        "costs, however long that takes, or skip the proof; default: prove for as long as the fit "
-        "took, at least 3 s.",
+        "costs, however long that takes, or skip the proof; default: prove for half as long as "
+        "the fit took, at least 5 s.",
     ),
     _SEED,
     _KEEP_BANDS,

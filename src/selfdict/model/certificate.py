@@ -127,8 +127,11 @@ class Residual(ABC):
         """Return the norm that model (4) bounds, √(Σ_j s_j ‖r_j‖²), and its error."""
 
     @abstractmethod
-    def dual_terms(self) -> DualTerms:
-        """Return the terms of the dual bound for the multiplier θ_j = s_j ψ(r_j)."""
+    def dual_terms(self, known: Array | None = None) -> DualTerms:
+        """Return the terms of the dual bound for the multiplier θ_j = s_j ψ(r_j).
+
+        ``known`` (d,) are scores from above; where they are below the penalty, they are enough.
+        """
 
     def objective(self) -> Objective:
         """Return the objective of model (6), or of model (4)."""
@@ -227,17 +230,17 @@ class DenseResidual(Residual):
         norm = math.sqrt(2 * self.fit()[0])
         return norm, self._error() + dot_error(len(self.R)) * norm
 
-    def dual_terms(self) -> DualTerms:
+    def dual_terms(self, known: Array | None = None) -> DualTerms:
         problem = self.problem
         if problem.epsilon is None and problem.loss.quadratic:
             penalty = problem.penalty
-            terms = self._terms(penalty.slope)
+            terms = self._terms(penalty.slope, known)
             # for a residual much smaller than the optimal one, rows that bounds decide would count
             if DECIDED * terms.best_scaling(penalty)[0] <= 1:
                 return terms
         return self._terms(None)
 
-    def _terms(self, slope: Array | None) -> DualTerms:
+    def _terms(self, slope: Array | None, known: Array | None = None) -> DualTerms:
         problem = self.problem
         return residual_terms(
             problem.M,
@@ -249,6 +252,7 @@ class DenseResidual(Residual):
             loss=problem.loss,
             device=self.device,
             slope=slope,
+            known=known,
         )
 
 
@@ -271,7 +275,7 @@ class SparseResidual(Residual):
         # √(a + b) ≤ √a + √b
         return math.sqrt(2 * fit), math.sqrt(2 * error)
 
-    def dual_terms(self) -> DualTerms:
+    def dual_terms(self, known: Array | None = None) -> DualTerms:
         M = self.problem.M
         s = self.problem.s
         w = self.problem.w
@@ -295,12 +299,14 @@ def residual_terms(
     loss: Loss | None = None,
     device: Device = None,
     slope: Array | None = None,
+    known: Array | None = None,
 ) -> DualTerms:
     """Return the terms of the dual bound for any columns M (m, n) with their residuals R.
 
     Everything but M and D is of float64. The atoms D (m, d), with the weights v, are by default M,
     the loss is by default the squared one. With the slopes (d,) of the penalties, a score may be an
-    upper bound that shows that it is below its slope: most rows then need no exact one.
+    upper bound that shows that it is below its slope: most rows then need no exact one. Such bounds
+    may be ``known`` (d,).
     """
     if loss is None:
         loss = Squared()
@@ -326,7 +332,7 @@ def residual_terms(
     return DualTerms.from_columns(
         np.einsum("ij,ij->j", theta, M, dtype=np.float64),
         np.einsum("ij,ij->j", theta, R, dtype=np.float64),
-        row_scores(M, theta, w, v, D, device, slope),
+        row_scores(M, theta, w, v, D, device, slope, known),
         magnitudes=np.sqrt(squared_norms(theta)),
         data_norms=data_norms,
         atom_lengths=lengths(atom_norms, v),

@@ -258,11 +258,13 @@ def row_scores(
     D: Array | None = None,
     device: Device = None,
     slope: Array | None = None,
+    known: Array | None = None,
 ) -> Array:
     """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
 
     M and θ are (m, n). The atoms D (m, d), with the weights v, are by default M. With the slopes
-    (d,) of the penalties, a score may be an upper bound that shows that it is below.
+    (d,) of the penalties, a score may be an upper bound that shows that it is below; some of these
+    may be ``known``.
     """
     own = np.zeros(1)
     if D is None:
@@ -270,6 +272,11 @@ def row_scores(
         # the own column counts with its sign: the sum holds max(0, own), so min(0, own) is missing
         own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
     counts = v > 0
+    if known is not None and slope is not None:
+        # those of the other rows are taken as if these were the only ones that count
+        is_known = known < slope
+        rest = row_scores(M, theta, w, np.where(is_known, 0.0, v), D, device, slope)
+        return np.where(is_known & counts, known, rest)
     rows = MemoryRows(D, np.where(counts, v, 1.0), device)
     if slope is not None and rows.worthwhile(M.shape[1]):
         slope = np.where(counts, slope, np.inf)

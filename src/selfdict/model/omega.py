@@ -112,8 +112,9 @@ def into_omega(solution: Solution) -> Solution:
         return solution
     coef = solution.coef.copy()
     clip_to_gates(problem, solution.support, gates, coef)
-    # objective and bound belonged to another X
-    return replace(solution, coef=coef, diagonal=diagonal, objective=np.nan, dual_bound=-np.inf)
+    # objective, bound and scores belonged to another X
+    point = replace(solution, coef=coef, diagonal=diagonal, scores=None)
+    return replace(point, objective=np.nan, dual_bound=-np.inf)
 
 
 def clip_to_gates(problem: Problem, support: Array, gates: Array, coef: Array) -> None:

@@ -137,6 +137,9 @@ class Solution:
     history : mapping of str to ndarray
         Equally long arrays; ``history["objective"][0]`` is the start, ``[k]`` the value after
         iteration k.
+    scores : (n,) or (d,) ndarray, optional
+        Upper bounds on the scores of the rows at the residual of X, if the solver knows them;
+        infinite where it does not.
     """
 
     support: Array
@@ -148,6 +151,7 @@ class Solution:
     n_iter: int = 0
     status: Status = Status.GIVEN
     history: Mapping[str, Array] = field(default_factory=dict)
+    scores: Array | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -261,8 +265,8 @@ class Solution:
                 f"the rows of the solution have shape {self.coef.shape[1:]}, "
                 f"but M has {problem.n_points} points"
             )
-        # objective and bound belonged to another problem
-        return replace(self, problem=problem, objective=np.nan, dual_bound=-np.inf)
+        # these belonged to another problem
+        return replace(self, problem=problem, objective=np.nan, dual_bound=-np.inf, scores=None)
 
     def toarray(self) -> Array:
         """Return X as a dense matrix, n×n or d×n (for small n)."""

@@ -12,7 +12,7 @@ what the solution explains, and its prices ρ. Every δ gives a bound. With δ_j
 columns j of a cluster, each cluster becomes one column, and the model is small.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import smaller_moments
-from selfdict.compute.threads import single_threaded_blas
+from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.certificate import (
     DenseResidual,
@@ -28,6 +28,7 @@ from selfdict.model.certificate import (
     lengths,
     objective_value,
     residual_of,
+    with_certificate,
 )
 from selfdict.model.dual import closed_rows, dot_error
 from selfdict.model.losses import Squared
@@ -35,7 +36,7 @@ from selfdict.model.memory_rows import RowClusters
 from selfdict.model.problem import Problem
 from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Solution, Status, consistent_bound
-from selfdict.solvers.search import fit_within_gates
+from selfdict.solvers.search import objective_within_gates
 from selfdict.solvers.working_set import WorkingSet
 
 # relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
@@ -51,7 +52,7 @@ class DualPoint:
         self.problem = solution.problem
         with single_threaded_blas():
             self.residual = residual_of(solution)
-            self.terms = self.residual.dual_terms()
+            self.terms = self.residual.dual_terms(solution.scores)
             self.reached = self.residual.objective().from_above
         self.scaling, self.bound = self.terms.best_scaling(self.problem.penalty)
 
@@ -87,20 +88,13 @@ class DualPoint:
         most_rows = 2000
         most_columns = 4000
         rows = np.sort(rows[np.argsort(-nearness, kind="stable")[:most_rows]])
-        n = problem.n_points
-        columns = np.arange(n)
-        if n > most_columns:
-            columns = np.sort(np.random.default_rng(0).choice(n, most_columns, replace=False))
-        sample = Problem(
-            problem.M[:, columns],
-            problem.mu,
-            D=problem.atoms[:, rows],
-            sample_weight=problem.s[columns] * (n / len(columns)),
-            smooth=problem.smooth,
-        ).changed(w=problem.w[columns], v=problem.v[rows], p=problem.p[rows])
-        gates = solver.solve(sample, COARSE_TOLERANCE, None)
-        found = fit_within_gates(problem, rows[gates.support], gates.diagonal[gates.support])
-        return _excess(found, max(self.bound, self.solution.dual_bound))
+        columns = np.arange(problem.n_points)
+        if len(columns) > most_columns:
+            columns = np.random.default_rng(0).choice(len(columns), most_columns, replace=False)
+        gates = solver.solve(_part(problem, rows, np.sort(columns)), COARSE_TOLERANCE, None)
+        support = gates.support
+        attained = objective_within_gates(problem, rows[support], gates.diagonal[support])
+        return _excess(attained, max(self.bound, self.solution.dual_bound))
 
     def needed(self, groups: tuple[Array, ...], solver: "LimitedSolver") -> Array:
         """Return by how much the objective rises at least if each group may not be used."""
@@ -118,21 +112,44 @@ class DualPoint:
         square = float(problem.s @ (squared_norms(problem.M) + squared_norms(R)))
         rounding = 16 * dot_error(sum(problem.M.shape)) * square
         clustered = _clustered(problem, problem.M - self.scaling * R)
-        needed = np.zeros(len(groups))
-        for k, group in enumerate(groups):
+        most_rows = 8000  # those with the least room; the others are unlikely to be opened
+        near = np.sort(np.argsort(prices / slope, kind="stable")[:most_rows])
+        few = _part(clustered, near, np.arange(clustered.n_points))
+
+        def needed(start: int, stop: int) -> float:
+            group = groups[start]
             # without a weight in the group, the solution does without it already
             if not self.solution.diagonal[group].any() or not solver.has_time():
-                continue
+                return 0.0
             p = prices.copy()
             p[group] = np.inf
-            small = clustered.changed(p=p)
-            gates = self.solution.diagonal > 0  # these are paid for already
-            gates[group] = False
-            start = _with_gates(small, gates.astype(np.float64))
-            gain = solver.solve(small, 2e-2, start).dual_bound
+            gates = (self.solution.diagonal > 0).astype(np.float64)  # these are paid for already
+            gates[group] = 0.0
+            small = few.changed(p=p[near])
+            found = solver.solve(small, 2e-2, _with_gates(small, gates[near]))
+            gates = np.zeros(problem.n_atoms)
+            gates[near] = found.diagonal
+            lifted = replace(
+                found, problem=clustered.changed(p=p), support=near[found.support], diagonal=gates
+            )
+            gain = with_certificate(lifted).dual_bound
             bound = self.bound + gain - raised - rounding
-            needed[k] = max(0.0, bound / self.reached - 1)
-        return needed
+            return max(0.0, bound / self.reached - 1)
+
+        # the columns are too few to be shared by several threads
+        return np.array(for_slices(needed, len(groups), 1))
+
+
+def _part(problem: Problem, rows: Array, columns: Array) -> Problem:
+    """Return the problem with some of its atoms, and columns that stand for all."""
+    part = Problem(
+        problem.M[:, columns],
+        problem.mu,
+        D=problem.atoms[:, rows],
+        sample_weight=problem.s[columns] * (problem.n_points / len(columns)),
+        smooth=problem.smooth,
+    )
+    return part.changed(w=problem.w[columns], v=problem.v[rows], p=problem.p[rows])
 
 
 def _clustered(problem: Problem, explained: Array) -> Problem:
@@ -212,7 +229,8 @@ class Trials:
         # rows that are not used need not be closed
         if found.diagonal[others].any():
             found = self._without(others, COARSE_TOLERANCE)
-        return _excess(self._refined(found, others, bound), bound)
+        found = self._refined(found, others, bound)
+        return _excess(objective_value(found).from_above, bound)
 
     def needed(self, group: Array) -> float:
         """Return by how much the objective rises at least if a group may not be used."""
@@ -252,9 +270,8 @@ class Trials:
         return self.solver.solve(restricted, tol, start)
 
 
-def _excess(found: Solution, bound: float) -> float:
-    """Return how far a solution is above a bound at most, relative to the bound."""
-    attained = objective_value(found).from_above
+def _excess(attained: float, bound: float) -> float:
+    """Return how far an objective is above a bound, relative to the bound."""
     # with fewer rows open the optimum is not lower
     return attained / consistent_bound(bound, attained, 0.0) - 1
 

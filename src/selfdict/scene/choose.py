@@ -27,8 +27,9 @@ IN_BLOCKS = (
     "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
 )
 FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
-# a proof may take as long as the fit unasked, and at least these seconds
-_LEAST_PROOF_SECONDS = 3.0
+# unasked a proof may take this part of the time of the fit, and at least these seconds
+_PROOF_SHARE = 0.5
+_LEAST_PROOF_SECONDS = 5.0
 # With all pixels in blocks: a gap that tells what one wants to know of millions of pixels (the last
 # digits take many passes), the least one that progress is measured by, and part of a time limit.
 _DEFAULT_TOL = 1e-2
@@ -190,7 +191,7 @@ def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) 
     max_seconds = plan.deadline.left
     if plan.options.proof == "auto":
         # Nobody waits long for a proof that was not asked for.
-        moderate = max(fit_seconds, _LEAST_PROOF_SECONDS)
+        moderate = max(_PROOF_SHARE * fit_seconds, _LEAST_PROOF_SECONDS)
         if max_seconds is None:
             max_seconds = moderate
         max_seconds = min(max_seconds, moderate)

@@ -62,7 +62,9 @@ class SearchData:
             M = M[:, column_indices]
         atoms = M
         if form.D is not None:
-            atoms = form.D[:, row_indices]
+            atoms = form.D
+            if row_indices.size < problem.n_atoms:
+                atoms = atoms[:, row_indices]
         w = problem.w[column_indices]
         s = form.s[column_indices]
         v = problem.v[row_indices]
@@ -94,6 +96,23 @@ class SearchData:
         is_open = gates.open_positions()
         rows = self.row_indices[gates.atoms[is_open]]
         return rows, gates.t[is_open], gates.fitted.rows(is_open)
+
+    def rounding(self, gates: Gates, objective: float, quadratic: float | None) -> float:
+        """Return how much rounding may have lowered the objective of a fit of all columns.
+
+        A residual is off by at most γ_k times the norms of what is summed up in it: the column,
+        and at most w_j Σ_i t_i ‖d_i‖/v_i of the atoms. Products of points are off by as much as
+        γ_k times the square of that. ``quadratic`` is Σ_j s_j ‖r_j‖² if it is that of a residual.
+        """
+        columns = self.columns
+        fitted = float(columns.rows.lengths[gates.atoms] @ gates.t)
+        size = math.sqrt(self.square) + fitted * math.sqrt(float(columns.s @ columns.w**2))
+        # sums over columns and gates add a few operations more
+        error = dot_error(columns.n_features + len(gates.t) + 64)
+        of_fit = 4 * error * size**2
+        if quadratic is not None:
+            of_fit = error * size * (math.sqrt(quadratic) + error * size)
+        return 2 * (of_fit + error * objective)
 
     def solution(
         self, problem: Problem, support: Array, t: Array, X: Array
@@ -172,6 +191,8 @@ class Search:
         self.rounding = dot_error(data.columns.n_features) * data.square
         self.residual = float(np.sqrt(data.square))
         self.trace = 0.0
+        # of all rows at the point, from above; infinite for closed ones, None if not known
+        self.scores: Array | None = None
         self.history: dict[str, list[float]] = {}
         self.set_mu(mu)
         self.record()
@@ -207,27 +228,36 @@ class Search:
         return view
 
     def _take_objective(self, view: Screening) -> None:
-        """Take over the objective of a fit of all columns, and how much rounding may lower it.
-
-        A residual is off by at most γ_k times the norms of what is summed up in it: the column,
-        and at most w_j Σ_i t_i ‖d_i‖/v_i of the atoms. Products of points are off by as much as
-        γ_k times the square of that.
-        """
-        columns = self.data.columns
-        gates = view.gates
+        """Take over the objective of a fit of all columns, and how much rounding may lower it."""
         self.objective = view.objective + self.data.constant
-        fitted = float(columns.rows.lengths[gates.atoms] @ gates.t)
-        size = math.sqrt(self.data.square) + fitted * math.sqrt(float(columns.s @ columns.w**2))
-        # sums over columns and gates add a few operations more
-        error = dot_error(columns.n_features + len(gates.t) + 64)
+        quadratic = None
         if view.multiplier.is_formed:
-            fit_rounding = error * size * (math.sqrt(view.quadratic) + error * size)
-        else:
-            fit_rounding = 4 * error * size**2
-        self.rounding = 2 * (fit_rounding + error * self.objective)
+            quadratic = view.quadratic
+        self.rounding = self.data.rounding(view.gates, self.objective, quadratic)
+
+    def _take_scores(self, found: RowScores) -> None:
+        """Take over the scores of all rows; those of closed rows were not taken."""
+        self.scores = np.where(np.isfinite(self.penalty.slope), found.terms.scores, np.inf)
+
+    def scores_of(self, point: Solution, X: Array) -> Array | None:
+        """Return the scores, from above, of X (k, n) as it is stored in a solution."""
+        if self.scores is None:
+            return None
+        # entries were rounded: a residual has moved by at most Σ_i ‖d_i‖ times that
+        columns = self.data.columns
+        open_atoms = np.searchsorted(self.data.row_indices, point.support)
+        lengths = columns.rows.lengths[open_atoms] * columns.rows.v[open_atoms]
+        moved = np.zeros(len(columns.w))
+        for length, row, stored in zip(lengths, X, point.coef):
+            moved += length * np.abs(row - stored[self.data.column_indices])
+        reach = (1 + dot_error(len(moved) + len(X))) * float(moved @ (columns.s * columns.w))
+        scores = np.zeros(len(point.diagonal))
+        scores[self.data.row_indices] = self.scores + reach * columns.rows.lengths
+        return scores
 
     def close_rows(self, found: RowScores, gates: Gates) -> None:
         """Close, for this μ, the rows that are proven to be zero at every optimum."""
+        self._take_scores(found)
         columns = self.data.columns
         attained = self.objective + self.rounding
         is_closed = closed_rows(
@@ -247,6 +277,7 @@ class Search:
         """Save the point that a working set has reached; stop if the time is up."""
         # one assignment: an interruption finds either the old point or the new one
         self.point = Point(gates.atoms, gates.t)
+        self.scores = None
         if time.perf_counter() > self.deadline:
             raise Stop(Status.MAX_SECONDS)
 
@@ -292,8 +323,9 @@ class Search:
             # if it is worse than X = 0, a sample has led astray
             if self.objective <= self.history["objective"][0]:
                 break
-        dual_value = view.screen(None, rough=False).dual_value
-        self.bound = max(self.bound, dual_value + self.data.constant)
+        found = view.screen(None, rough=False)
+        self.bound = max(self.bound, found.dual_value + self.data.constant)
+        self._take_scores(found)
         self.record()
         return gates
 
@@ -303,6 +335,22 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
 
     The loss must be quadratic. :func:`certify` adds a bound.
     """
+    data, gates = _within_gates(problem, support, t)
+    with single_threaded_blas():
+        point, _ = data.solution(problem, *data.open_rows(gates))
+    return replace(point, status=Status.GIVEN)
+
+
+def objective_within_gates(problem: Problem, support: Array, t: Array) -> float:
+    """Return the objective of :func:`fit_within_gates` from above, without that X."""
+    data, gates = _within_gates(problem, support, t)
+    penalty = data.penalty_at(problem.require_mu()).take(gates.atoms)
+    objective = gates.fit + data.constant + penalty.value(gates.t)
+    return objective + data.rounding(gates, objective, None)
+
+
+def _within_gates(problem: Problem, support: Array, t: Array) -> tuple[SearchData, Gates]:
+    """Fit all columns within the gates t (k,) of some rows."""
     if not problem.loss.quadratic:
         raise UnsupportedError(
             f"fitting columns within gates needs a quadratic loss, got {problem.loss!r}"
@@ -314,6 +362,4 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
     is_atom = position[support] >= 0
     t = np.clip(t[is_atom].astype(np.float64), 0.0, 1.0)
     with single_threaded_blas():  # products are taken inside slices
-        gates = Gates(data.columns, position[support][is_atom], t)
-        point, _ = data.solution(problem, *data.open_rows(gates))
-    return replace(point, status=Status.GIVEN)
+        return data, Gates(data.columns, position[support][is_atom], t)

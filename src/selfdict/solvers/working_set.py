@@ -259,4 +259,5 @@ def _solution(
         n_iter=len(search.history["objective"]) - 1,
         status=status,
         history={name: np.asarray(values) for name, values in search.history.items()},
+        scores=search.scores_of(point, X),
     )
