@@ -48,7 +48,7 @@ def test_averages_are_nearer_to_the_truth_than_pixels():
 
 
 def test_outliers_do_not_move_an_average():
-    M, _, _ = mixed()
+    M, _, _ = mixed(noise=0.05)
     clean = pure_groups(M, [0, 1, 2])
     members = clean.members[0]
     spoiled = M.copy()

@@ -9,9 +9,8 @@ their centre, and so far off the selected pixel may be. The centre is off by mix
 scatter *towards* the other materials. The smaller of the two decides.
 
 As long as a group scatters towards the other materials by more than σ √(2 ln N), its purer half
-takes its place. What is left is a crowd. Its centre is where it is densest: the average of its
-pixels, in which those far off hardly count. If hardly any pixel is left, the selected one stands
-for itself.
+takes its place. What is left is a crowd. Its centre is the average of its pixels without outliers.
+If hardly any pixel is left, the selected one stands for itself.
 """
 
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
+from scipy.special import gammaincinv
 
 from selfdict._validation import Array
 from selfdict.abundances.shares import evenly, unit_shares
@@ -28,7 +28,7 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 _LEAST = 5  # fewer pixels do not tell how they scatter
 _SAMPLE = 10_000  # pixels of a group that are looked at; more would not tell more
 _MOST_STEPS = 100  # towards the centre of a group
-_CENTRE_TOLERANCE = 1e-6  # of steps towards it, for columns of length one
+_KEPT = 0.9  # of a normally distributed crowd is averaged; what is further out is an outlier
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Crowd:
     columns: Array  # (m, n)
     direction: Array  # (m,), of length one
     brightness: float  # the typical length of the pixels
-    count: int  # how many were averaged
+    count: int  # how many of them were averaged
 
     @property
     def spread(self) -> Array:
@@ -90,33 +90,45 @@ def find_crowd(pixels: Pixels, members: Array, k: int, selected: Array) -> Crowd
     while len(group) >= _LEAST:
         sample = evenly(group, _SAMPLE)
         columns = pixels.directions(sample)
-        direction = _centre(columns)
+        averaged = _without_outliers(columns)
+        direction = _average(averaged)
         if _is_crowd(columns, direction, others, len(group)):
             brightness = float(np.median(pixels.lengths[sample]))
-            return Crowd(columns, direction, brightness, len(sample))
+            return Crowd(columns, direction, brightness, averaged.shape[1])
         group = group[: len(group) // 2]
     brightness = float(np.median(pixels.lengths[members]))
     return Crowd(selected[:, [k]], selected[:, k], brightness, 1)
 
 
-def _centre(columns: Array) -> Array:
-    """Return the direction in which columns of length one are densest.
+def _without_outliers(columns: Array) -> Array:
+    """Return the columns of length one that are to be averaged.
 
-    Mean shift: the average weighted by exp(−d²/s²), with d the distance from the centre and s its
-    median.
+    As in reweighted least trimmed squares: the half of the columns nearest to their own average
+    tells how columns scatter, and those beyond the 90 % quantile of that scatter are outliers.
     """
-    weights = np.ones(columns.shape[1])
-    centre = np.zeros(len(columns))
+    nearest = np.ones(columns.shape[1], dtype=bool)
     for _ in range(_MOST_STEPS):
-        before = centre
-        centre = columns @ weights
-        centre /= np.linalg.norm(centre)
-        if np.linalg.norm(centre - before) <= _CENTRE_TOLERANCE:
-            break
+        centre = _average(columns[:, nearest])
         # |x − c|² for x and c of length one, up to rounding
         squares = np.maximum(2.0 - 2.0 * (centre @ columns), 0.0)
-        weights = np.exp(-squares / max(float(np.median(squares)), np.finfo(float).eps))
-    return centre
+        before = nearest
+        nearest = squares <= np.median(squares)
+        if (nearest == before).all():
+            break
+    half = columns[:, nearest] - centre[:, None]
+    products = _smaller_gram(half)
+    if not products.any():
+        return np.asarray(columns[:, nearest])
+    # squared distances are about χ² with (tr C)²/tr C² degrees of freedom
+    degrees = np.trace(products) ** 2 / np.vdot(products, products)
+    limit = np.median(squares) * gammaincinv(degrees / 2, _KEPT) / gammaincinv(degrees / 2, 0.5)
+    return np.asarray(columns[:, squares <= limit])
+
+
+def _average(columns: Array) -> Array:
+    """Return the average of columns, scaled to length one."""
+    total = columns.sum(axis=1)
+    return np.asarray(total / np.linalg.norm(total))
 
 
 def _is_crowd(columns: Array, centre: Array, others: Array, count: int) -> bool:
@@ -138,13 +150,17 @@ def _variance(deviations: Array) -> float:
     total = float(squares.sum())
     if total == 0:
         return 0.0
-    n = len(squares)
-    # the squared products of all pairs add up to ‖DᵀD‖² = ‖DDᵀ‖²: take the smaller product
-    if n > len(deviations):
-        deviations = deviations.T
-    products = deviations.T @ deviations
+    products = _smaller_gram(deviations)
+    # the squared products of all pairs add up to ‖DᵀD‖² = ‖DDᵀ‖²
     of_pairs = float(np.vdot(products, products) - np.vdot(squares, squares))
-    return max(0.0, of_pairs / ((n - 1) * total))
+    return max(0.0, of_pairs / ((len(squares) - 1) * total))
+
+
+def _smaller_gram(columns: Array) -> Array:
+    """Return DᵀD or DDᵀ, which have the same eigenvalues but zeros."""
+    if columns.shape[1] > len(columns):
+        columns = columns.T
+    return np.asarray(columns.T @ columns)
 
 
 def variability_of(crowds: list[Crowd], directions: Array) -> Variability:

@@ -1,7 +1,7 @@
 """Groups: the pixels of the same material as each selected pixel, and their average spectrum.
 
 The group of a material is the purer half of the pixels in which its share is at least 50 %. The
-average is taken over its densest part, the crowd: see :mod:`selfdict.readout.crowds`.
+average is taken over the part of it that is a crowd: see :mod:`selfdict.readout.crowds`.
 
 In the smooth model (:doc:`/smooth`) the groups are the pixels with open rows, which share the
 weight. Each belongs to the selected pixel nearest to it, and the averages are weighted by the
@@ -28,15 +28,16 @@ class Groups:
     members : tuple of r ndarrays of int
         The pixels of each group: the selected one first, then the others by falling share.
     spectra : (m, r) ndarray
-        The spectrum of each group: the average of its densest part as unit-length spectra, scaled
-        to their median length; or the selected pixel, scaled to the median length of the group.
+        The spectrum of each group: the average of its crowd as unit-length spectra without
+        outliers, scaled to their median length; or the selected pixel, scaled to the median length
+        of the group.
     spread : (m, r) ndarray
-        The standard deviation of the averaged pixels in each band, scaled to the length of the
-        spectrum; zero if the selected pixel is used.
+        The standard deviation of the crowd in each band, outliers included, scaled to the length of
+        the spectrum; zero if the selected pixel is used.
     counts : (r,) ndarray of int
         How many pixels were averaged; 1 if the selected pixel is used.
     variability : Variability
-        How the averaged pixels differ from the spectrum; the standard errors of
+        How the pixels of the crowd differ from the spectrum; the standard errors of
         :func:`selfdict.shares` need it.
     pixel_variability : Variability
         How they differ from the selected pixel.
