@@ -152,7 +152,7 @@ def _variance(deviations: Array) -> float:
         return 0.0
     products = _smaller_gram(deviations)
     # the squared products of all pairs add up to ‖DᵀD‖² = ‖DDᵀ‖²
-    of_pairs = float(np.vdot(products, products) - np.vdot(squares, squares))
+    of_pairs = float(np.vdot(products, products)) - float(np.vdot(squares, squares))
     return max(0.0, of_pairs / ((len(squares) - 1) * total))
 
 
