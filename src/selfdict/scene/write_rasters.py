@@ -155,14 +155,10 @@ def write_raster(
     describe: Callable[[Any], None],  # adds what belongs to the bands
 ) -> None:
     """Write a cloud-optimised GeoTIFF on the grid of an array, and check what was written."""
-    # Directories can only be put before data whose sizes are known: a plain file is written first,
-    # and copied. Needs disk space for both.
     import rasterio
-    from rasterio.errors import NotGeoreferencedWarning
 
     n_rows, n_columns = grid.shape[-2:]
     profile = profile | {
-        "driver": "GTiff",
         "height": n_rows,
         "width": n_columns,
         "crs": crs_of(grid),
@@ -170,20 +166,29 @@ def write_raster(
         "interleave": "band",
         "bigtiff": "if_safer",
     }
-    # Within an Env, GDAL does not print its errors.
-    with warnings.catch_warnings(), rasterio.Env():
-        warnings.simplefilter("ignore", NotGeoreferencedWarning)
-        with TemporaryDirectory(dir=path.parent) as folder:
-            plain = Path(folder, "plain.tif")
-            with rasterio.open(plain, "w", **profile) as file:
-                describe(file)
-                checksums = _write_rows(file, row_blocks(grid), values_of)
-            _copy_optimised(plain, path)
+    # Directories can only be put before data whose sizes are known: a plain file is written first,
+    # and copied. Needs disk space for both. Within an Env, GDAL does not print its errors.
+    with rasterio.Env(), TemporaryDirectory(dir=path.parent) as folder:
+        plain = Path(folder, "plain.tif")
+        with _opened(plain, "w", **profile) as file:
+            describe(file)
+            checksums = _write_rows(file, row_blocks(grid), values_of)
+        _copy_optimised(plain, path)
         # GDAL writes most of the file on closing, and does not report a failure.
-        with rasterio.open(path, driver="GTiff") as file:
+        with _opened(path, "r") as file:
             found = [_checksum(file, band) for band in file.indexes]
     if found != checksums:
         raise OSError("not all of it could be written; the disk may be full")
+
+
+def _opened(path: Path, mode: str, **profile: Any) -> Any:
+    """Open a GeoTIFF, without a warning if it has no place on Earth."""
+    import rasterio
+    from rasterio.errors import NotGeoreferencedWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        return rasterio.open(path, mode, driver="GTiff", **profile)
 
 
 def _write_rows(file: Any, parts: list[slice], values_of: Callable[[slice], Array]) -> list[int]:
@@ -224,7 +229,7 @@ def _copy_optimised(source: Path, target: Path) -> None:
     from rasterio.enums import Resampling
 
     interleave = "pixel"
-    with rasterio.open(source, "r+", driver="GTiff") as file:
+    with _opened(source, "r+") as file:
         bytes_per_pixel = file.count * np.dtype(file.dtypes[0]).itemsize
         sizes = [size for size in _TILE_SIZES if size**2 * bytes_per_pixel <= _TILE_BYTES]
         tile = max(sizes, default=min(_TILE_SIZES))
