@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from selfdict import InputError
 from selfdict.datasets import make_scene
@@ -39,6 +38,7 @@ def scene():
         {"compare": ["spa-3"]},
         {"compare": ["fgnsr-0"]},
         {"compare": ["fgnsr-x"]},
+        {"names": build_library(np.ones((5, 12)), list("abcde"))},
         {"compare": ["spa"], "library": build_library(np.ones((5, 12)), list("abcde"))},
     ],
 )
@@ -72,9 +72,3 @@ def test_without_a_sample_all_pixels_are_candidates(scene):
         result = unmix(scene, 3, max_pixels=max_pixels, random_state=0)
         assert result.parameters["candidates_reason"].startswith("All 256 points")
         assert result.parameters["max_pixels"] == max_pixels
-
-
-def test_a_dataset_is_told_to_be_taken_apart(scene):
-    dataset = xr.Dataset({"cube": scene, "mask": scene.isel(band=0, drop=True)})
-    with pytest.raises(TypeError, match="cube, mask"):
-        unmix(dataset, 3)

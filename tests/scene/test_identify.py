@@ -127,15 +127,6 @@ def test_what_cannot_be_compared_is_refused(library, endmembers):
             identify(spectra, names)
 
 
-def test_names_are_checked_before_the_work_begins(library):
-    scene = mineral_scene(library, [0, 4, 8])
-    called = []
-    nameless = library.drop_vars("wavelength")
-    with pytest.raises(InputError):
-        unmix(scene, 3, names=nameless, progress=lambda step, share: called.append(step))
-    assert called == []
-
-
 def test_bands_that_a_library_does_not_cover_are_not_used(library):
     scene = mineral_scene(library, [0, 4, 8])
     short = library.isel(band=library["wavelength"].values < 2000)

@@ -1,4 +1,4 @@
-"""Unmixing a scene gives what its steps give, for every file format and size of the blocks."""
+"""Unmixing a scene gives what its steps give, whatever the size of the blocks."""
 
 import dataclasses
 import tracemalloc
@@ -95,28 +95,6 @@ def test_fgnsr_with_its_certificate(truth, expected):
     np.testing.assert_array_equal(again.abundances.values, result.abundances.values)
 
 
-@pytest.mark.parametrize(
-    "name", ["cube.hdr", "bip.hdr", "cube.tif", "cube.nc", "cube.zarr", "cube.npy"]
-)
-def test_every_format_gives_the_same(tmp_path, truth, expected, name):
-    if name == "cube.npy":
-        np.save(tmp_path / name, truth.scene.values.transpose(1, 2, 0))
-        scene = read_scene(tmp_path / name)
-        scene.attrs["_FillValue"] = truth.scene.attrs["_FillValue"]
-        scene = scene.assign_coords(good_band=truth.scene.good_band)
-    else:
-        options = {}
-        if name == "bip.hdr":
-            options = {"interleave": "bip"}
-        scene = read_scene(write_scene(truth.scene, tmp_path / name, **options))
-        assert unmix(scene, 3, method="spa").crs == "EPSG:32633"
-    result = unmix(scene, 3, candidates=40, random_state=0)
-    np.testing.assert_array_equal(result.pixels, expected.pixels)
-    np.testing.assert_array_equal(result.abundances.values, expected.abundances.values)
-    np.testing.assert_array_equal(result.residual.values, expected.residual.values)
-    assert result.relative_error == expected.relative_error
-
-
 def test_thinning_keeps_the_extreme_pixels(small_blocks):
     truth = make_scene((40, 24), n_bands=30, n_endmembers=4, noise=0, n_outliers=0, random_state=1)
     result = unmix(truth.scene, 4, method="spa", max_pixels=40, random_state=0)
@@ -183,7 +161,6 @@ def test_progress_and_times(truth, small_blocks):
     shares = [share for step, share in steps if step == "abundances"]
     assert shares == sorted(shares)
     assert len(shares) > 3
-    assert result.seconds["preflight"] > 0
     parts = sum(seconds for step, seconds in result.seconds.items() if step != "total")
     assert result.seconds["total"] == pytest.approx(parts)
     with pytest.raises(dataclasses.FrozenInstanceError):
