@@ -292,10 +292,8 @@ def matrix(
 
     Parameters
     ----------
-    scene : xarray.DataArray (band, y, x)
-        Dims are recognised as in :func:`as_scene`.
-    mask : (n_rows, n_columns) array-like of bool, optional
-        True for pixels to leave out.
+    scene, mask
+        As in :func:`valid_mask`.
     drop_bad_bands : bool
         Leave out the bands marked as bad.
 

@@ -107,7 +107,7 @@ def choose(plan: Plan, points: Points) -> Choice:
     )
     fit_seconds = time.perf_counter() - started
     if plan.options.is_fgnsr:
-        # A solver returns the best point it has after Ctrl-C. Nobody waits for maps of that.
+        # After Ctrl-C a solver returns the best point it has; maps of it are not wanted.
         if estimator.solution_.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         choice = _with_solution(choice, plan, points, estimator)

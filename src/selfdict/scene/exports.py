@@ -49,7 +49,7 @@ def write_dominant(
     result : UnmixResult
         What :func:`unmix` found.
     path : str or path-like
-        The file, ``.tif``.
+        The file.
     overwrite : bool
         Replace existing files.
 
@@ -128,12 +128,8 @@ def write_pixels(
 
     Parameters
     ----------
-    result : UnmixResult
-        What :func:`unmix` found.
-    path : str or path-like
-        The file.
-    overwrite : bool
-        Replace an existing file.
+    result, path, overwrite
+        As in :func:`write_dominant`.
 
     Examples
     --------

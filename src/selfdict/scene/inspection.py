@@ -1,4 +1,4 @@
-"""A look at a scene before it is used: what was assumed about it, and what seems wrong with it."""
+"""The check of a scene before it is used: what is assumed about it, and what seems wrong."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -127,12 +127,8 @@ def preflight(
     ----------
     scene : xarray.DataArray (band, y, x)
         Dims are recognised as in :func:`as_scene`.
-    keep_bands : bool
-        Use all bands.
-    mask : (n_rows, n_columns) array-like of bool, optional
-        True for pixels to leave out.
-    client : distributed.Client, optional
-        A dask cluster whose workers read the blocks.
+    keep_bands, mask, client
+        As in :func:`unmix`.
     progress : callable, optional
         Called with the share done.
 

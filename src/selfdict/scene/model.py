@@ -114,9 +114,8 @@ def build_scene(
 
 
 def check_text(texts: Array, name: str) -> None:
-    """Refuse an array of text with numbers that are no characters."""
-    # NumPy stores text as numbers, and a file may hold any. Python raises an error for some of
-    # them, wherever the text is used first, and others cannot be written to a file.
+    """Refuse text with code points that are not characters."""
+    # NumPy stores any numbers as text. Python fails on them where the text is used or written.
     try:
         "".join(texts.ravel().tolist()).encode()
     except (ValueError, SystemError) as error:

@@ -57,12 +57,12 @@ class UnmixOptions:
         :func:`read_library`. It is resampled to the bands of the scene
         (:func:`resample_library`), which must hold the same quantity in the same unit.
     names : xarray.DataArray (spectrum, band), optional
-        Look up what the endmembers are in this library, see :func:`identify`.
+        Identify the endmembers with materials of this library, see :func:`identify`.
     endmembers : {"auto", "pixels", "average"}
-        Whether the endmembers are the pure pixels themselves, or averages over groups of pixels
-        like them, which carry less noise. A group is averaged only as far as its pixels crowd:
-        where they thin out towards the pure pixel, that pixel is the endmember; see
-        :func:`selfdict.pure_groups`, and ``result.reasons``. "auto" is "average" for ``"fgnsr"``
+        Whether the endmembers are the pure pixels themselves, or averages over groups of similar
+        pixels, which carry less noise. Only the dense part of a group is averaged; if pixels become
+        sparse towards the pure pixel, that pixel is the endmember: see
+        :func:`selfdict.pure_groups` and ``result.reasons``. "auto" is "average" for ``"fgnsr"``
         without a library. The other methods have pixels only.
     abundances : {"shares", "unit", "nnls", "fcls"}
         What the maps show. "shares": the part of each pixel's area that each material covers, see
@@ -82,7 +82,7 @@ class UnmixOptions:
     prove : bool or "auto"
         For ``"fgnsr"``: prove how close the groups of nearly pure pixels alone come to the optimum,
         and what leaving one out costs; see :func:`selfdict.prove_groups`. With ``candidates`` it
-        speaks of the representatives. "auto" gives the proof half as much time as the fit, and at
+        is about the representatives. "auto" gives the proof half as much time as the fit, and at
         least five seconds; large scenes get quick bounds. It is False where no proof is possible.
     compare : sequence of str
         Methods to compare with, such as ``"spa"`` or ``"fgnsr-500"``. The errors of their pure

@@ -44,7 +44,7 @@ def read_scene(
     """Read a hyperspectral cube.
 
     The values are read on use, block by block through dask, by a process of its own: a damaged
-    file cannot crash this one, nor make it swell.
+    file cannot crash this one or exhaust its memory.
 
     Parameters
     ----------

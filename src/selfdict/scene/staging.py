@@ -1,7 +1,7 @@
 """Writing outputs without harming anything else.
 
 What is written goes to a temporary folder ``.selfdict-RANDOM`` beside its target and is renamed
-once it is complete. A process that is killed leaves the folder behind, and none looks into it.
+once it is complete. A killed process leaves the folder behind; nothing ever reads it.
 """
 
 import os

@@ -53,9 +53,9 @@ def unmix(
     progress: Callable[[str, float], Any] | None = None,
     **settings: Any,
 ) -> UnmixResult:
-    """Find r pure pixels in a scene and how much of each every pixel holds.
+    """Find r pure pixels in a scene, and the share of each in every pixel.
 
-    The scene is read three times, block by block: once to look at its bands
+    The scene is read three times, block by block: once to check its bands
     (:func:`selfdict.scene.preflight`), once for the pixels the methods choose from, once for the
     abundances. A scene of a file that takes at most an eighth of the memory is read once and kept.
     (``r="auto"`` may need further passes, and so does a model of more pixels than fit in memory.)
