@@ -70,7 +70,8 @@ class Columns:
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    """Tiles of 2 and 8 slots, and short vectors."""
+    """Kernels, interpreted on a CPU, with tiles of 2 and 8 slots and short vectors."""
+    monkeypatch.setattr(bounded_fit, "runs_triton", lambda device: True)
     monkeypatch.setattr(bounded_fit, "SLOTS", (2, 8))
     monkeypatch.setattr(triton_gates, "_SMALLEST_BLOCK", 8)
 

@@ -1,6 +1,6 @@
 """A tensor gives what an array gives, wherever the search runs.
 
-Without a GPU the compiled code solves the columns of a search on a device.
+Without a GPU, on the CPU, the compiled code solves the columns.
 """
 
 import numpy as np
@@ -11,7 +11,6 @@ from selfdict import FGNSR, Problem, WorkingSet, certify, fast_gradient, mu_heur
 from selfdict.columns import device as device_columns
 from selfdict.columns.device import DeviceRows, DeviceSums
 from selfdict.datasets import make_mixtures
-from selfdict.gpu import bounded_fit
 from selfdict.gpu.scores import Clusters
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.scores import positive_sums
@@ -19,14 +18,6 @@ from selfdict.model.solution import Status
 from selfdict.solvers import search
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
-
-@pytest.fixture(params=[True, False], ids=["on the device", "in memory"])
-def on_device(request, monkeypatch):
-    """Search on a device, on the CPU too, where kernels would be interpreted; or copy the data."""
-    monkeypatch.setattr(search, "runs_triton", lambda device: request.param and device is not None)
-    if DEVICE == "cpu":
-        monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
 
 
 def problem(dtype=np.float64, n=200):
@@ -43,7 +34,7 @@ def problem(dtype=np.float64, n=200):
     [{}, {"sample_weight": np.linspace(0.5, 2.0, 200)}, {"smooth": 0.5}],
     ids=["plain", "weighted", "smooth"],
 )
-def test_working_set(dtype, has_bounds, options, on_device, monkeypatch):
+def test_working_set(dtype, has_bounds, options, monkeypatch):
     monkeypatch.setattr(search, "SMALL", 50)  # so that samples are solved first
     if has_bounds:
         monkeypatch.setattr(device_columns, "FEWEST_PAIRS", 0)
@@ -57,14 +48,14 @@ def test_working_set(dtype, has_bounds, options, on_device, monkeypatch):
     assert there.coef.dtype == dtype
 
 
-def test_working_set_for_a_target(on_device):
+def test_working_set_for_a_target():
     M, mu = problem()
     solution = working_set(tensor(M), mu, target=("trace", 3.0))
     assert solution.diagonal.sum() == pytest.approx(3.0, rel=1e-3)
     assert solution.gap <= 1e-3
 
 
-def test_working_set_with_a_dictionary(on_device, monkeypatch):
+def test_working_set_with_a_dictionary(monkeypatch):
     monkeypatch.setattr(search, "SMALL", 50)
     M, mu = problem()
     D = np.abs(np.random.default_rng(1).normal(M[:, ::3], 0.01))
@@ -75,7 +66,7 @@ def test_working_set_with_a_dictionary(on_device, monkeypatch):
     assert there.gap <= 1e-8
 
 
-def test_stopped_search_is_certified(on_device):
+def test_stopped_search_is_certified():
     M, mu = problem()
     solver = WorkingSet(tol=1e-9, max_seconds=0.0)
     stopped = solver.solve(Problem(tensor(M), mu))

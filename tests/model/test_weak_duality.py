@@ -83,8 +83,6 @@ def on_a_device(problem):
     if problem.D is not None:
         options["D"] = tensor(problem.D)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("selfdict.solvers.search.runs_triton", lambda device: device is not None)
-        patch.setattr("selfdict.gpu.bounded_fit._MOST_ATOMS", 0)
         patch.setattr("selfdict.columns.device.FEWEST_PAIRS", 0)  # bounds on scores
         return working_set(tensor(problem.M), problem.mu, tol=1e-9, **options)
 
@@ -116,7 +114,7 @@ def solvable_problems(draw, plain):
     return Problem(M, draw(st.sampled_from(penalties)), **arguments), rng
 
 
-@pytest.mark.parametrize("mode", [in_memory, in_blocks, on_a_device, by_gradients, exactly])
+@pytest.mark.parametrize("mode", [in_blocks, on_a_device, by_gradients, exactly])
 @given(data=st.data())
 @settings(max_examples=40)
 def test_solutions(mode, data):

@@ -208,14 +208,6 @@ def test_estimator_refuses_before_clustering(options, monkeypatch):
             FGNSR(2, **{"candidates": candidates, **options}).fit(X)
 
 
-def test_solvers_take_the_weights_of_candidates():
-    """With candidates each point has a weight, which every solver of the package takes."""
-    X = make_mixtures(6, 12, 3, noise=0.05, random_state=0)[0].T
-    for solver in (WorkingSet(), FastGradient(), Conic()):
-        assert Feature.SAMPLE_WEIGHT in solver.takes
-        assert FGNSR(2, solver=solver, candidates=8, random_state=0).fit(X).gap_ <= 1e-3
-
-
 @pytest.mark.parametrize(
     ("settings", "error"),
     [

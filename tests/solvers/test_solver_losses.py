@@ -59,21 +59,6 @@ def test_the_heuristic_for_mu_is_twice_the_loss_at_the_first_guess():
     assert mu_heuristic(M, 3, p, sample_weight=s, loss=loss) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("solver", [working_set, conic, fast_gradient])
-def test_dictionaries(solver):
-    M, _, s, loss = small(shape=(6, 9))
-    D = make_mixtures(6, 7, 3, random_state=5)[0]
-    options = {}
-    if solver is fast_gradient:
-        loss = Huber(0.1)
-        options = {"tol": 1e-5, "max_iter": 50_000}
-    exact = cvxpy_model.solve(M, 0.05, np.ones(7), np.abs(M).sum(axis=0), s, loss, D)[1]
-    solution = solver(M, mu=0.05, D=D, sample_weight=s, loss=loss, **options)
-    assert solution.objective == pytest.approx(exact, rel=1e-3)
-    assert solution.dual_bound <= exact * (1 + 1e-7)
-    assert certify(solution).gap <= 1e-3
-
-
 @pytest.mark.parametrize("shape", [(6, 9), (12, 7)])
 @pytest.mark.parametrize("name", ["squared", "weighted", "huber"])
 def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):

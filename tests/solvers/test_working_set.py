@@ -14,7 +14,6 @@ from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.certificate import residual_of
 from selfdict.model.penalties import Quadratic
-from selfdict.model.scores import positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.descent import StallRule, find_penalty
 from selfdict.solvers.gates import Gates, Screening, box_minimiser, violating_rows
@@ -139,21 +138,6 @@ def test_box_minimiser_solves_the_box_problem():
         assert (x >= 0).all()
         assert (x <= 1).all()
         np.testing.assert_allclose(np.clip(x - slope, 0, 1), x, atol=1e-7)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("rows", [None, np.array([0, 7, 300, 301])])
-def test_positive_sums_in_tiles(dtype, rows):
-    rng = np.random.default_rng(0)
-    M, theta = rng.normal(size=(5, 303)), rng.normal(size=(5, 1100)) * 1e30
-    w = rng.uniform(0.5, 2, 303)
-    sums = positive_sums(M.astype(dtype), w, theta, rows, dtype)
-    expected = np.maximum((M / w).T @ theta, 0).sum(axis=1)
-    np.testing.assert_allclose(
-        sums,
-        expected if rows is None else expected[rows],
-        rtol=1e-5 if dtype == np.float32 else 1e-12,
-    )
 
 
 @pytest.mark.parametrize("rough", [False, True])

@@ -68,9 +68,9 @@ def to_device(array: Any, device: Device, dtype: Any = None) -> Tensor:
     return array.to(device=device, dtype=torch_dtype).contiguous()
 
 
-def runs_triton(device: "torch.device | None") -> bool:
-    """Whether Triton kernels run on this device; None stands for the compiled code of the CPU."""
-    if device is None or device.type != "cuda":
+def runs_triton(device: "torch.device") -> bool:
+    """Whether Triton kernels run on this device."""
+    if device.type != "cuda":
         return False
     try:
         optional("triton")

@@ -1,16 +1,23 @@
 """Many columns fitted within their gates on a device, and the derivatives of the fit by the gates.
 
 The problem and its notation are those of :mod:`selfdict.kernels.gates`. Triton kernels solve the
-columns; the few that they leave are solved by the compiled code of the CPU, so every column ends
-with the signs of an optimum. Sums over the columns are taken in float64, and in the same order in
-each run.
+columns; the few that they leave, or all where Triton does not run, are solved by the compiled code
+of the CPU, so every column ends with the signs of an optimum. Sums over the columns are taken in
+float64, and in the same order in each run.
 """
 
 import numpy as np
 
 from selfdict._imports import optional
 from selfdict._validation import Array
-from selfdict.compute.device import BLOCK_ENTRIES, Tensor, long_gram, row_blocks, to_device
+from selfdict.compute.device import (
+    BLOCK_ENTRIES,
+    Tensor,
+    long_gram,
+    row_blocks,
+    runs_triton,
+    to_device,
+)
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.gates import FREE, GATE, ZERO
 from selfdict.kernels.gates import curvature as curvature_on_cpu
@@ -65,7 +72,7 @@ def _exchange(
     left = torch.arange(len(C), device=C.device)
     if len(t) == 0:
         return left[:0]
-    if len(t) > _MOST_ATOMS:
+    if len(t) > _MOST_ATOMS or not runs_triton(C.device):
         return left
     from selfdict.gpu.triton_gates import SOLVED, exchange
 
@@ -115,7 +122,7 @@ def curvature(G: Tensor, weight: Tensor, state: Tensor) -> Tensor:
     matrices.
     """
     torch = optional("torch")
-    if len(G) == 0 or len(G) > _MOST_ATOMS:
+    if len(G) == 0 or len(G) > _MOST_ATOMS or not runs_triton(G.device):
         return _curvature_on_cpu(G, weight, state)
     H = G * _shared_weight(weight, state)
     n_free = (state == FREE).sum(dim=1)

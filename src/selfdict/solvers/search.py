@@ -12,7 +12,7 @@ from selfdict._errors import UnsupportedError
 from selfdict._validation import Array
 from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.protocol import Columns
-from selfdict.compute.device import Device, runs_triton
+from selfdict.compute.device import Device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.certificate import objective_value
@@ -70,12 +70,12 @@ class SearchData:
         v = problem.v[row_indices]
         is_tied = form.D is None
         columns: Columns
-        if runs_triton(device):
+        if device is None:
+            columns = MemoryColumns(M, w, s, MemoryRows(atoms, v), is_tied=is_tied)
+        else:
             from selfdict.columns.device import DeviceColumns
 
             columns = DeviceColumns.of(M, w, s, atoms, v, is_tied, device)
-        else:  # a GPU without Triton takes scores alone
-            columns = MemoryColumns(M, w, s, MemoryRows(atoms, v, device), is_tied=is_tied)
         squares = form.s * squared_norms(form.M)
         return cls(
             columns=columns,
