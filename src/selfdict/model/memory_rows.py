@@ -13,7 +13,11 @@ from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.device import Device
-from selfdict.compute.linear_algebra import means_by_label
+from selfdict.compute.linear_algebra import (
+    leading_directions,
+    means_by_label,
+    transposed_product,
+)
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, ScoreBounds, Step, UnitRows
@@ -36,7 +40,6 @@ FEWEST_ROWS = 4000
 COLUMNS_PER_FEATURE = 16
 # with fewer rows a projection takes less time than their clusters
 FEWEST_ROWS_FOR_CLUSTERS = 20_000
-ROWS_PER_MOMENT = 1024
 
 
 @dataclass(frozen=True)
@@ -59,83 +62,42 @@ class RowClusters:
         count = min(d, int(4 * np.sqrt(n_rows or d)))
         # every fourth row, or more of them where there would be few per cluster
         every = min(4, max(1, d // (8 * count)))
-        some = np.ascontiguousarray(D[:, ::every])
-        some_norms = norms[::every]
-        directions = _leading_directions(some, some_norms)
-        coordinates = _coordinates(some, some_norms, directions)
-        start = np.random.default_rng(0).choice(len(some_norms), count, replace=False)
-        centres = coordinates[:, start]
-        labels = _nearest(coordinates, centres)
+        unit = np.ascontiguousarray(D[:, ::every]) / norms[::every].astype(D.dtype)
+        directions = leading_directions(unit, min(len(D), 12))  # those beyond are mostly noise
+        points = transposed_product(directions, unit).astype(np.float32)
+        start = np.random.default_rng(0).choice(unit.shape[1], count, replace=False)
+        centres = points[:, start]
+        labels = _nearest(points, centres)
         for _ in range(2):
-            centres = means_by_label(coordinates, labels, centres)
-            labels = _nearest(coordinates, centres)
-        clusters = cls(labels, _full_means(some, some_norms, labels, count), directions)
+            centres = means_by_label(points, labels, centres)
+            labels = _nearest(points, centres)
+        means = means_by_label(unit, labels, np.zeros((len(D), count)))
+        clusters = cls(labels, means, directions)
         if every == 1:
             return clusters
-        return cls(clusters.nearest(D, norms), clusters.centres, directions)
+        return cls(clusters.nearest(D, norms), means, directions)
 
     def nearest(self, D: Array, norms: Array) -> Array:
         """Return the cluster with the nearest centre for each column of D (m, k)/norms."""
+        points = (transposed_product(self.directions, D) / norms).astype(np.float32)
         centres = (self.directions.T @ self.centres).astype(np.float32)
-        return _nearest(_coordinates(D, norms, self.directions), centres)
+        return _nearest(points, centres)
 
 
-def _leading_directions(D: Array, norms: Array) -> Array:
-    """Return the leading directions of the unit vectors, (m, q)."""
-    m, d = D.shape
-
-    def moments(start: int, stop: int) -> Array:
-        part = np.asarray(D[:, start:stop] / norms[start:stop], dtype=np.float64)
-        return np.asarray(part @ part.T)
-
-    with single_threaded_blas():
-        total = np.sum(for_slices(moments, d, ROWS_PER_MOMENT), axis=0)
-    vectors: Array = np.linalg.eigh(total)[1]
-    # the directions beyond these are mostly noise
-    return np.ascontiguousarray(vectors[:, ::-1][:, : min(m, 12)])
-
-
-def _coordinates(D: Array, norms: Array, directions: Array) -> Array:
-    """Return the unit vectors in some directions, (q, d), in float32."""
-    d = D.shape[1]
-    coordinates = np.empty((directions.shape[1], d), np.float32)
-
-    def project(start: int, stop: int) -> None:
-        part = np.asarray(D[:, start:stop] / norms[start:stop], dtype=np.float64)
-        coordinates[:, start:stop] = directions.T @ part
-
-    with single_threaded_blas():
-        for_slices(project, d, ROWS_PER_MOMENT)
-    return coordinates
-
-
-def _nearest(coordinates: Array, centres: Array) -> Array:
+def _nearest(points: Array, centres: Array) -> Array:
     """Return the nearest centre of each point, (d,) of int32."""
-    d = coordinates.shape[1]
+    d = points.shape[1]
     labels = np.empty(d, np.int32)
     half_squares = 0.5 * (centres**2).sum(axis=0)
 
     def task(start: int, stop: int) -> None:
-        closeness = coordinates[:, start:stop].T @ centres
+        closeness = points[:, start:stop].T @ centres
         closeness -= half_squares
         labels[start:stop] = closeness.argmax(axis=1)
 
     with single_threaded_blas():
         for_slices(task, d, 512)
     return labels
-
-
-def _full_means(D: Array, norms: Array, labels: Array, count: int) -> Array:
-    """Return the mean of the unit vectors of each cluster, (m, C)."""
-    sizes = np.maximum(np.bincount(labels, minlength=count), 1)
-    means = np.empty((D.shape[0], count))
-
-    def task(start: int, stop: int) -> None:
-        for k in range(start, stop):
-            means[k] = np.bincount(labels, weights=D[k] / norms, minlength=count) / sizes
-
-    for_slices(task, D.shape[0], 8)
-    return means
 
 
 @dataclass(frozen=True)
