@@ -7,6 +7,8 @@ import pytest
 
 import naive_peers
 from selfdict import InputError, h2nmf, thread_limit
+from selfdict._validation import as_matrix
+from selfdict.peers.h2nmf import clusters_of
 from selfdict.peers.leaves import Leaf, LeafColumns, gram
 
 
@@ -21,21 +23,20 @@ def assert_same(clusters, expected):
         np.testing.assert_array_equal(getattr(clusters, field.name), getattr(expected, field.name))
 
 
-@pytest.fixture(params=[1 << 60, 0], ids=["exact", "rough"])
-def rough(request, monkeypatch):
-    """Small data as it is, and as if it were large."""
-    monkeypatch.setattr("selfdict.peers.leaves._MAX_DOUBLE_ENTRIES", request.param)
+@pytest.fixture(params=[False, True], ids=["exact", "rough"])
+def cluster(request):
+    """H2NMF of small data as they are, and as if they were large."""
+    return lambda M, k: clusters_of(as_matrix(M), k, single_precision=request.param)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.usefixtures("rough")
 @pytest.mark.parametrize(("m", "n", "k"), [(15, 400, 40), (60, 30, 20)])
-def test_equals_trying_every_leaf(m, n, k, seed, order, dtype):
+def test_equals_trying_every_leaf(cluster, m, n, k, seed, order, dtype):
     M = np.asarray(pixels(seed, m, n), dtype=dtype, order=order)
     labels, indices, splits = naive_peers.h2nmf(M, k)
-    clusters = h2nmf(M, k)
+    clusters = cluster(M, k)
     np.testing.assert_array_equal(clusters.labels, labels)
     np.testing.assert_array_equal(clusters.indices, indices)
     np.testing.assert_array_equal(clusters.tree, splits)
@@ -48,11 +49,10 @@ def test_negative_entries_count_as_zero():
     assert_same(h2nmf(M, 25), h2nmf(np.maximum(M, 0), 25))
 
 
-@pytest.mark.usefixtures("rough")
-def test_scale_does_not_matter():
+def test_scale_does_not_matter(cluster):
     """The squares of 2⁻⁹⁰ are zero in single precision."""
     M = pixels()
-    assert_same(h2nmf(2.0**-90 * M, 25), h2nmf(M, 25))
+    assert_same(cluster(2.0**-90 * M, 25), cluster(M, 25))
 
 
 def test_an_error_in_one_thread_stops_all(monkeypatch):
@@ -70,11 +70,10 @@ def test_an_error_in_one_thread_stops_all(monkeypatch):
     assert len(tried) <= 5 + 2 * 3
 
 
-@pytest.mark.usefixtures("rough")
-def test_trees_of_fewer_clusters_are_beginnings_of_larger_ones():
+def test_trees_of_fewer_clusters_are_beginnings_of_larger_ones(cluster):
     M = pixels(n=600)
-    whole = h2nmf(M, 60)
-    shallow = h2nmf(M, 7)
+    whole = cluster(M, 60)
+    shallow = cluster(M, 7)
     np.testing.assert_array_equal(shallow.tree, whole.tree[:6])
     assert all(len(np.unique(shallow.labels[whole.labels == label])) == 1 for label in range(60))
 
@@ -97,36 +96,32 @@ def test_gram_by_slices(n, dtype, single_precision):
     np.testing.assert_allclose(found, expected, rtol=1e-10 if single_precision else 1e-12)
 
 
-@pytest.mark.usefixtures("rough")
-def test_duplicates_stay_together():
+def test_duplicates_stay_together(cluster):
     M = np.repeat(pixels(n=5), 40, axis=1)
-    clusters = h2nmf(M, 50)
+    clusters = cluster(M, 50)
     assert clusters.sizes.tolist() == [40] * 5
     assert clusters.tree.size == 4
     np.testing.assert_array_equal(clusters.indices % 40, 0)
 
 
-@pytest.mark.usefixtures("rough")
-def test_multiples_of_one_column_are_one_cluster():
+def test_multiples_of_one_column_are_one_cluster(cluster):
     M = np.outer([1.0, 2.0, 4.0], np.arange(1.0, 9.0))
-    clusters = h2nmf(M, 3)
+    clusters = cluster(M, 3)
     assert clusters.sizes.tolist() == [8]
-    assert h2nmf([[1.0, 2.0, 3.0]], 3).sizes.tolist() == [3]
+    assert cluster([[1.0, 2.0, 3.0]], 3).sizes.tolist() == [3]
 
 
-@pytest.mark.usefixtures("rough")
-def test_two_orthogonal_groups_of_equal_size():
+def test_two_orthogonal_groups_of_equal_size(cluster):
     """The leading eigenvalue is double."""
-    clusters = h2nmf(np.repeat(np.eye(2), 3, axis=1), 2)
+    clusters = cluster(np.repeat(np.eye(2), 3, axis=1), 2)
     assert len(set(clusters.labels[:3])) == len(set(clusters.labels[3:])) == 1
     assert clusters.labels[0] != clusters.labels[3]
 
 
-@pytest.mark.usefixtures("rough")
-def test_zero_columns():
-    assert h2nmf(np.zeros((3, 5)), 2).sizes.tolist() == [5]
+def test_zero_columns(cluster):
+    assert cluster(np.zeros((3, 5)), 2).sizes.tolist() == [5]
     M = np.hstack([pixels(n=50), np.zeros((15, 20))])
-    clusters = h2nmf(M, 10)
+    clusters = cluster(M, 10)
     assert clusters.sizes.sum() == 70
     assert len(set(clusters.labels[50:])) == 1
 
@@ -152,7 +147,6 @@ def test_invalid_input(M, n_clusters, error):
         h2nmf(M, n_clusters)
 
 
-@pytest.mark.usefixtures("rough")
 @pytest.mark.parametrize(
     ("value", "place"), [(np.nan, 0), (np.inf, 0), (-np.inf, 7), (np.nan, 399)]
 )
@@ -166,7 +160,7 @@ def test_values_that_are_not_finite_are_refused(value, place):
 _INTERRUPTED = """
 import random, signal, sys
 import numpy as np
-from selfdict import InputError, h2nmf, thread_limit
+from selfdict import h2nmf, thread_limit
 
 def interrupt(number, frame):
     raise KeyboardInterrupt

@@ -190,9 +190,3 @@ def test_one_pixel_one_band(peer):
 def test_invalid_input(peer, M, r, error):
     with pytest.raises(error):
         peer(M, r)
-
-
-@pytest.mark.parametrize("peer", [spa, snpa, xray, vca])
-def test_data_that_are_all_zero_are_called_so(peer):
-    with pytest.raises(InputError, match="zero"):
-        peer(np.zeros((3, 4)), 2)

@@ -11,6 +11,8 @@ from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 from selfdict.kernels.rank_two import correlate
 from selfdict.peers.leaves import COLUMNS_PER_LEAF_SLICE, Leaf, LeafColumns, smaller_gram
 
+_MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough
+
 
 @dataclass(frozen=True)
 class Clusters:
@@ -81,8 +83,13 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     """
     M = as_matrix(M)
     n_clusters = as_rank(n_clusters, M.shape[1], "n_clusters")
+    return clusters_of(np.asarray(M), n_clusters, single_precision=M.size > _MAX_DOUBLE_ENTRIES)
+
+
+def clusters_of(M: Array, n_clusters: int, *, single_precision: bool) -> Clusters:
+    """Return the clusters of checked data."""
     with single_threaded_blas():
-        columns = LeafColumns.of(np.asarray(M))
+        columns = LeafColumns.of(M, single_precision)
         growth = _Growth(Leaf.of(columns, smaller_gram(columns)), n_clusters)
         growth.run()
         return _describe(growth.leaves, growth.splits)

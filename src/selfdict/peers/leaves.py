@@ -24,7 +24,6 @@ from selfdict.kernels.rank_two import (
 from selfdict.peers.successive import RESIDUAL_TIE
 
 COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
-_MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,8 @@ class LeafColumns:
     single_precision: bool  # of their Gram matrix, too
 
     @classmethod
-    def of(cls, M: Array) -> Self:
+    def of(cls, M: Array, single_precision: bool) -> Self:
         """Copy all columns of M, up to a power of two; negative entries become zero."""
-        single_precision = M.size > _MAX_DOUBLE_ENTRIES
         dtype = M.dtype
         scale = 1.0
         if single_precision:
