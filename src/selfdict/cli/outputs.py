@@ -186,9 +186,7 @@ def write_exports(result: UnmixResult, folder: Path) -> list[str]:
     write_dominant(result, folder / "dominant.tif")
     if has_positions(result):
         return []
-    return [
-        "pixels.geojson has rows and columns only: the place of the scene on Earth is not known"
-    ]
+    return ["pixels.geojson has rows and columns only: the scene has no map coordinates"]
 
 
 def draw_matches(

@@ -2,13 +2,16 @@
 
 import hashlib
 import re
+import sys
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from selfdict._errors import InputError
+from selfdict._imports import optional
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,9 +35,7 @@ class Source:
         from selfdict.files.reader import start_early
 
         start_early(self.file)
-        from selfdict.cli.quick_xarray import import_libraries_on_use
-
-        import_libraries_on_use()
+        _let_xarray_import_on_use()
 
     def read(self, *, at_once: bool = True) -> "xr.DataArray":
         """Return the scene; with ``at_once`` the values of a small file are loaded."""
@@ -236,3 +237,38 @@ def _sha256(path: Path) -> str:
     # Read in blocks by ``file_digest``: the file may be larger than memory.
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class _LibraryIfImported:
+    """What xarray knows about a library of arrays: no classes before it is imported."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute == "type" and self._name not in sys.modules:
+            return ()
+        known = optional("xarray.namedarray.pycompat").DuckArrayModule(self._name)
+        return getattr(known, attribute)
+
+
+@cache
+def _let_xarray_import_on_use() -> None:
+    """Let xarray not import other libraries of arrays before something else does.
+
+    It imports dask, pint and CuPy to find out whether an array is one of theirs, which takes as
+    long as the import of xarray itself. Before they are imported, no array is one of theirs.
+    """
+    # These names are no part of xarray's interface: without them it is only slower.
+    known = getattr(optional("xarray.namedarray.pycompat"), "_cached_duck_array_modules", {})
+    for name in ("dask", "pint", "cupy", "sparse"):
+        known.setdefault(name, _LibraryIfImported(name))
+    utils = optional("xarray.namedarray.utils")
+    ask = getattr(utils, "is_dask_collection", None)
+    if ask is None:
+        return
+
+    def is_dask_collection(value: Any) -> bool:
+        return "dask" in sys.modules and bool(ask(value))
+
+    utils.is_dask_collection = is_dask_collection
