@@ -11,11 +11,9 @@ from click.testing import CliRunner
 from selfdict._display import (
     at_least,
     at_most,
-    class_colours,
     csv_cell,
     from_csv_cell,
     line,
-    line_styles,
     number,
     percent,
     plain,
@@ -80,12 +78,6 @@ def test_facts():
         "Solution(objective 0.1; converged)"
     )
     assert "&lt;i&gt;" in table("Title", {"name": "<i>"})
-
-
-def test_colours_of_classes_differ():
-    assert class_colours(1) == [(0, 114, 178)]
-    assert len(set(class_colours(16))) == 16
-    assert len(set(line_styles(28))) == 28
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -6,7 +6,6 @@ import pytest
 
 from cli.runner import run
 from scene.mineral_library import mineral_library, mineral_scene
-from selfdict.cli.outputs import EXPORT_NAMES
 from selfdict.scene import read_library, write_scene, write_spectra
 
 ROWS = [0, 9, 21]
@@ -49,24 +48,6 @@ def test_unmix_names_the_materials_everywhere(files, minerals):
         assert match["margin"] > 0
         assert match["nearest"][0]["material"] == match["material"]
     assert page.count('class="line library"') == 3
-
-
-def test_the_files_are_listed_and_complete(files):
-    out = files / "out"
-    record = json.loads((out / "run.json").read_text())
-    written = sorted(path.name for path in out.iterdir())
-    assert record["files"] == written
-    assert set(EXPORT_NAMES) <= set(written)
-    lines = (files / "said.txt").read_text().splitlines()
-    assert lines[-2] == f"in {out}: {', '.join(written)}"
-    # The scene has no CRS.
-    assert lines[-3].startswith("note: pixels.geojson has rows and columns only")
-    # A folder with these files is one that --force may replace.
-    options = ["--method", "spa", "--no-compare", "--force", "--quiet"]
-    copied = files / "again"
-    for r in (2, 3):
-        assert run("unmix", files / "scene.hdr", "-r", r, "-o", copied, *options).exit_code == 0
-        assert len(read_library(copied / "endmembers.sli")) == r
 
 
 def test_identify_says_the_same_about_a_folder_and_its_files(files, minerals):

@@ -6,10 +6,10 @@ import shlex
 import numpy as np
 import pytest
 from counting_scene import counted
-from scipy.io import savemat
-from sensor_files import NODATA, write_desis, write_enmap
+from sensor_files import NODATA, write_enmap
 
 from cli.runner import run
+from selfdict import InputError
 from selfdict.cli.source import Source, parse_shape
 from selfdict.datasets import make_scene
 from selfdict.scene import write_scene
@@ -87,26 +87,9 @@ def test_info_tells_the_scale_of_bands(tmp_path):
     assert found["no_data_value"] == NODATA
 
 
-@pytest.mark.parametrize(("overlap", "n_bands"), [("vnir", 6), ("swir", 6), ("both", 8)])
-def test_overlap(tmp_path, overlap, n_bands):
-    path, _ = write_enmap(tmp_path)
-    assert answer("info", path, "--overlap", overlap)["bands"] == n_bands
-    assert run("info", path, "--overlap", "uv").exit_code == 2
-    path, _ = write_desis(tmp_path)
-    result = run("info", path, "--overlap", overlap)
-    assert result.exit_code == 2
-    assert "DESIS files do not take the option overlap" in result.output
-
-
-def test_shape(tmp_path):
-    savemat(tmp_path / "a.mat", {"X": np.random.default_rng(0).uniform(0.1, 1, (5, 12))})
-    found = answer("info", tmp_path / "a.mat", "--shape", "3,4")
-    assert (found["rows"], found["columns"]) == (3, 4)
-
-
 @pytest.mark.parametrize("text", ["0,3", "3", "3,4,5", "a,b", "-3,4", "9" * 20 + ",1", "٣,٤", ""])
 def test_shapes_that_are_none(text):
-    with pytest.raises(ValueError, match="--shape must be rows and columns"):
+    with pytest.raises(InputError):
         parse_shape(text)
 
 

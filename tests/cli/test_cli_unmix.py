@@ -43,6 +43,7 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     out = tmp_path / "out"
     record = unmix_json(cube, "-r", 4, "-o", out, "--candidates", 40, "--seed", 5)
     assert {path.name for path in out.iterdir()} == WHOLE | MAPS
+    assert record["files"] == sorted(WHOLE | MAPS)
     assert json.loads((out / "run.json").read_text()) == record
     assert record["parameters"]["seed"] == 5
     for name, file in record["input"]["files"].items():

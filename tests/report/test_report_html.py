@@ -17,10 +17,6 @@ from selfdict.report.pictures import Maps
 from selfdict.scene import SceneError, unmix
 from selfdict.scene.facts import method_in_words
 
-HOSTILE = (
-    "</script></style><script>window.hacked = 1</script><img src=x onerror='hacked=1'>\"'&{{7*7}}"
-)
-
 
 def page_of(result, **options):
     return render_report(result, make_scene_of(result), **options)
