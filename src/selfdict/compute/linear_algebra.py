@@ -16,12 +16,14 @@ from selfdict._validation import Array
 from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 
 
-def second_moments(M: Array) -> Array:
-    """Return M Mᵀ (m, m) in float64, computed block by block."""
+def second_moments(M: Array, scale: Array | None = None) -> Array:
+    """Return M Mᵀ (m, m) in float64, block by block; ``scale`` (n,) multiplies the columns."""
     columns_per_block = 2048
 
     def product(start: int, stop: int) -> Array:
         block = np.asarray(M[:, start:stop], dtype=np.float64)
+        if scale is not None:
+            block = block * scale[start:stop]
         return np.asarray(block @ block.T)
 
     with single_threaded_blas():

@@ -13,7 +13,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.deadline import Deadline
-from selfdict.compute.linear_algebra import leading_directions, onto_common_span
+from selfdict.compute.linear_algebra import leading_directions, onto_common_span, transposed_product
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
 
@@ -67,13 +67,12 @@ class Fit:
     def of(cls, points: Array, sizes: Array, candidates: Array, q: int) -> Self:
         """Rotate points (m, k) and candidates (m, c) onto q leading directions of the points."""
         points = points.astype(np.float64, copy=False)
-        candidates = candidates.astype(np.float64, copy=False)
         sizes = sizes.astype(np.float64)
         if q >= len(points):
-            points, candidates = onto_common_span(points, candidates)
+            points, candidates = onto_common_span(points, candidates.astype(np.float64, copy=False))
             return cls(points, sizes, candidates)
         basis = leading_directions(points * np.sqrt(sizes), q)
-        return cls(basis.T @ points, sizes, basis.T @ candidates)
+        return cls(basis.T @ points, sizes, transposed_product(basis, candidates))
 
     def fitted(self, K: Array) -> Fitted:
         """Return the fit of all points by candidates K, in any order."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.compute.linear_algebra import onto_span
+from selfdict.compute.linear_algebra import second_moments
 from selfdict.kernels.columns import column_norms, dense_columns, squared_norms
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, problem_of
@@ -136,15 +136,15 @@ def by_spa(evidence: Evidence, r: int) -> Array:
         v = column_norms(evidence.A)
     inverse = np.zeros_like(w)
     np.divide(1.0, w, out=inverse, where=w > 0)
-    rows = (solution.coef * v[solution.support, None] * inverse).T
-    if rows.shape[1] == 0:
-        return solution.support
+    unit = v[solution.support]
     # only lengths and angles of the rows matter
-    rows = onto_span(rows)
-    rank = min(r, rows.shape[1], int(np.linalg.matrix_rank(rows)))
+    power, vectors = np.linalg.eigh(second_moments(solution.coef, inverse) * np.outer(unit, unit))
+    is_positive = power > len(power) * np.finfo(float).eps * power.max(initial=0.0)
+    rank = min(r, int(is_positive.sum()))
     if rank == 0:
         return solution.support
-    return solution.support[spa(rows, rank)]
+    root = np.sqrt(power[is_positive])
+    return solution.support[spa(root[:, None] * vectors[:, is_positive].T, rank)]
 
 
 def by_clusters(evidence: Evidence, r: int) -> Array:

@@ -29,6 +29,7 @@ N_REPRESENTATIVES = 500
 TRIALS = 8  # candidates tried for each place, from each of two rankings
 ERROR_TIE = 1.002  # times the least relative error: choices that the error cannot tell apart
 EXTRA_DIRECTIONS = 16  # more directions than r in which candidates are compared
+MAX_JUDGED = 20_000  # columns that are fitted while choices are compared
 SEARCH_SHARE = 0.6  # part of a time limit that the search among the representatives may take
 ANNOUNCED = 60.0  # predicted seconds from which a search without a limit is announced
 
@@ -79,7 +80,7 @@ def complete(K: Array, r: int, evidence: Evidence, deadline: Deadline) -> Array:
 def _filled(K: Array, r: int, evidence: Evidence) -> Array:
     """Return the first r columns of K without repetitions; if they are fewer, add the heaviest."""
     heaviest = np.argsort(-evidence.solution.diagonal, kind="stable")
-    every = np.flatnonzero(np.abs(evidence.A).any(axis=0))
+    every = np.flatnonzero(evidence.A.any(axis=0))
     queue = np.concatenate([K, evidence.points[heaviest], every])
     queue = queue[np.isin(queue, every)]
     first_places = np.sort(np.unique(queue, return_index=True)[1])
@@ -117,7 +118,7 @@ class _Stage:
             if evidence.tied:
                 labels = clusters.labels
         starts = [evidence.points[reader(evidence, r)] for reader in READERS.values()]
-        every = np.flatnonzero(np.abs(evidence.A).any(axis=0))
+        every = np.flatnonzero(evidence.A.any(axis=0))
         pool = evidence.points[evidence.solution.support]
         if evidence.tied:
             rank = min(r, representatives.size)
@@ -236,17 +237,18 @@ def _most_promising_first(stage: _Stage) -> list[Array]:
 
 def _polish_among_all(stage: _Stage, rivals: list[Array], deadline: Deadline) -> list[Array]:
     """Exchange among all columns, fitted to all, or to evenly spaced ones if they are many."""
-    max_judged = 20_000
     least_fits = 10  # with fewer of them an exchange could hardly find anything
     M = stage.data.M
     A = stage.data.A
-    judged = np.flatnonzero(np.abs(M).any(axis=0))
-    judged = judged[:: -(-judged.size // max_judged)]
+    judged = np.flatnonzero(M.any(axis=0))
+    judged = judged[:: -(-judged.size // MAX_JUDGED)]
     if not deadline.affords(least_fits * stage.seconds_per_column * judged.size):
         deadline.skip("columns were exchanged among representatives only")
         return []
-    judge = Fit.of(M[:, judged], np.ones(judged.size), A[:, stage.every], stage.directions)
-    guide = Fit.of(M[:, stage.representatives], stage.sizes, A[:, stage.every], stage.directions)
+    if stage.every.size < A.shape[1]:
+        A = A[:, stage.every]
+    judge = Fit.of(M[:, judged], np.ones(judged.size), A, stage.directions)
+    guide = Fit.of(M[:, stage.representatives], stage.sizes, A, stage.directions)
     if stage.labels is not None:
         anchors = np.searchsorted(stage.every, stage.representatives)
         guide = replace(guide, anchors=(anchors, stage.labels[stage.every]))
@@ -267,8 +269,10 @@ def settle(choices: list[Array], M: Array, A: Array) -> Array:
     for K in choices:
         distinct.setdefault(tuple(sorted(K.tolist())), K)
     choices = list(distinct.values())
-    errors = [relative_error(M, A[:, K]) for K in choices]
-    ties = [K for K, error in zip(choices, errors, strict=True) if error <= ERROR_TIE * min(errors)]
+    if M.shape[1] > 2 * MAX_JUDGED:
+        # some columns tell which choices cannot be the best on all
+        choices = _nearly_best(choices, M[:, :: M.shape[1] // MAX_JUDGED], A, 1.05)
+    ties = _nearly_best(choices, M, A, ERROR_TIE)
     if len(ties) == 1:
         return ties[0]
 
@@ -276,6 +280,14 @@ def settle(choices: list[Array], M: Array, A: Array) -> Array:
         return float(np.abs(nnls(A[:, K], M).sum(axis=0) - 1).mean())
 
     return min(ties, key=distance_from_shares)
+
+
+def _nearly_best(choices: list[Array], M: Array, A: Array, factor: float) -> list[Array]:
+    """Return the choices with an error of at most ``factor`` times the least one."""
+    if len(choices) == 1:
+        return choices
+    errors = [relative_error(M, A[:, K]) for K in choices]
+    return [K for K, error in zip(choices, errors, strict=True) if error <= factor * min(errors)]
 
 
 def _rotated(evidence: Evidence, q: int) -> Evidence:
