@@ -41,6 +41,7 @@ _SOLVER_SHARE = 0.5
 class Choice:
     """What the estimator chose. A solution refers to the points it was found for."""
 
+    method: str  # its name, such as FGNSR-500
     U: Array  # (m, r), the endmembers
     pixel_spectra: Array | None  # (m, r), the pure pixels; None with a library
     chosen: Array  # (r,), their numbers among the points, or among the spectra of the library
@@ -96,6 +97,7 @@ def choose(plan: Plan, points: Points) -> Choice:
         pixels = points.pixels[chosen]
         pixel_spectra = np.ascontiguousarray(points.M[:, chosen])
     choice = Choice(
+        method=method_name(plan.options.method, candidates),
         U=U,
         pixel_spectra=pixel_spectra,
         chosen=chosen,
@@ -117,8 +119,8 @@ def choose(plan: Plan, points: Points) -> Choice:
 
 def choose_others(
     plan: Plan, others: list[Plan], points: list[Points]
-) -> tuple[list[tuple[str, Choice]], list[str]]:
-    """Return what the methods to compare with choose, with their names, and notes of failures."""
+) -> tuple[list[Choice], list[str]]:
+    """Return what the methods to compare with choose, and notes of failures."""
     choices = []
     notes = []
     for name, other, their_points in zip(plan.options.compare, others, points):
@@ -126,12 +128,10 @@ def choose_others(
             plan.deadline.skip(f"{_in_words(plan.options.compare)} were not run for comparison")
             return [], []
         try:
-            choice = choose(replace(other, r=plan.r), their_points)
+            choices.append(choose(replace(other, r=plan.r), their_points))
         except InputError as error:
             # Such as SPA, which finds no more pixels than there are bands.
             notes.append(f"{name.upper()} is left out of the comparison: {error}")
-            continue
-        choices.append((method_name(other.options.method, choice.candidates), choice))
     return choices, notes
 
 

@@ -139,10 +139,8 @@ def read_scene(
     if drop_bad_bands and "good_band" in scene.coords:
         scene = _select_bands(scene, np.flatnonzero(scene["good_band"].values), path)
     if isinstance(mask, str | PathLike):
-        layer = _read_mask(Path(mask), options.get("ortho"))
-        scene = with_mask(scene, _excluded(mask, layer, scene))
-    else:
-        scene = with_mask(scene, mask)
+        mask = _excluded(Path(mask), scene, options.get("ortho"))
+    scene = with_mask(scene, mask)
     # After the mask, which covers the whole scene.
     if roi is not None:
         rows, columns = roi
@@ -188,21 +186,17 @@ def _read_file(
     return add_notes(scene, *notes)
 
 
-def _read_mask(path: Path, ortho: bool | None) -> xr.DataArray:
-    """Return a mask; the masks of a product become one band."""
+def _excluded(path: Path, scene: xr.DataArray, ortho: bool | None) -> Array:
+    """Return which pixels of the whole scene a file leaves out: those that are not 0."""
     check_plain(path)
     name = format_of(path)
     options: dict[str, Any] = {}
     if name in ("netcdf", "hdf5"):
+        # The masks of a product become one band, in the geometry of the scene.
         options["as_mask"] = True
-        # In the geometry of the scene.
         if ortho is not None:
             options["ortho"] = ortho
-    return _read_file(path, format_named(name), options)
-
-
-def _excluded(path: str | PathLike[str], layer: xr.DataArray, scene: xr.DataArray) -> Array:
-    """Return which pixels of the whole scene a layer leaves out: those that are not 0."""
+    layer = _read_file(path, format_named(name), options)
     if layer.sizes["band"] != 1:
         raise SceneError(path, f"a mask must have one band, this file has {layer.sizes['band']}")
     # Another size is refused where the mask is applied.

@@ -148,15 +148,17 @@ def unmix_scene(
         # Up to 128 MiB, which the last pass does not need; a solution keeps its own data.
         del points, others_points
 
-        chosen_by_others = [other for _, other in compared]
-        maps = map_scene(plan, choice, chosen_by_others, partial(report, "abundances"))
+        maps = map_scene(plan, choice, compared, partial(report, "abundances"))
         times.end("abundances")
     return _result(
         plan,
         choice,
         maps,
         failures,
-        comparison=_comparison(compared, maps, plan.scene),
+        comparison=tuple(
+            Comparison(other.method, error, other.seconds, _places(other.pixels, plan.scene))
+            for other, error in zip(compared, maps.other_errors)
+        ),
         preflight=look,
         fit=Fit.of(maps, len(choice.chosen), look),
         check=bound,
@@ -186,13 +188,13 @@ def _result(
     atoms = None
     if plan.library is not None:
         atoms = choice.chosen
-    pixels = _rows_and_columns(choice.pixels, plan.scene)
+    pixels = _places(choice.pixels, plan.scene)
     if pixels is None:
         # The spectra of a library are no pixels: show the pixel that holds most of each.
-        pixels = _rows_and_columns(maps.peaks, plan.scene)
+        pixels = _places(maps.peaks, plan.scene)
     groups = None
     if choice.groups is not None:
-        groups = tuple(_rows_and_columns(group, plan.scene) for group in choice.groups)
+        groups = tuple(_places(group, plan.scene) for group in choice.groups)
     spread = None
     if choice.spread is not None:
         spread = endmembers.copy(data=choice.spread.T).rename("spread")
@@ -207,7 +209,7 @@ def _result(
         pixels=pixels,
         coordinates=coordinates_of(plan.scene, pixels),
         crs=crs_text(plan.scene),
-        solution_pixels=_rows_and_columns(choice.solution_pixels, plan.scene),
+        solution_pixels=_places(choice.solution_pixels, plan.scene),
         groups=groups,
         **maps.layers,
         relative_error=maps.relative_error,
@@ -314,17 +316,6 @@ def _reporter(
     return report
 
 
-def _comparison(
-    compared: list[tuple[str, Choice]], maps: Maps, scene: xr.DataArray
-) -> tuple[Comparison, ...]:
-    """Return what the other methods found."""
-    rows = []
-    for (name, choice), error in zip(compared, maps.other_errors):
-        places = _rows_and_columns(choice.pixels, scene)
-        rows.append(Comparison(name, error, choice.seconds, places))
-    return tuple(rows)
-
-
 def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
     """Return which endmembers may be one material, and which pixels are none of them."""
     notes = []
@@ -379,7 +370,7 @@ def _endmembers(plan: Plan, choice: Choice, maps: Maps) -> xr.DataArray:
     return xr.DataArray(choice.U.T, dims=("endmember", "band"), coords=coords, name="endmembers")
 
 
-def _rows_and_columns(positions: Array | None, scene: xr.DataArray) -> Any:
+def _places(positions: Array | None, scene: xr.DataArray) -> Any:
     """Return positions counted row by row as (row, column), shape (k, 2); None for None."""
     if positions is None:
         return None
