@@ -184,7 +184,9 @@ def read_file(
             names = _cubes_of(file, product, (variable or "").strip("/"), "as_mask" in options)
             if names:
                 return _read_product(file, product, names, options)
-    return read_cube(file.variables(), variable, layout, **options_of("HDF5", read_cube, options))
+    if options and "as_mask" not in options:
+        raise InputError(f"HDF5 files do not take the option {', '.join(sorted(options))}")
+    return read_cube(file.variables(), variable, layout)
 
 
 def _cubes_of(file: Hdf5File, product: Hdf5Product, wanted: str, as_mask: bool) -> list[str]:

@@ -226,7 +226,7 @@ def _add_bands(library: StoredLibrary, listed: Mapping[str, Array]) -> None:
             chosen[kind] = (listed[name], headings[name])
             if others:
                 names = ", ".join(map(repr, others))
-                library.notes.append(f"{name!r} is used, {names} not")
+                library.notes.append(f"{name!r} is used, not {names}")
     describe_bands(library, *chosen["wavelength"], *chosen["fwhm"])
     if chosen["wavelength"][0] is not None and library.wavelength is None:
         raise InputError("the unit of its wavelengths is not a length")

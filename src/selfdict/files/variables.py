@@ -137,7 +137,12 @@ def describe_values(cube: StoredCube, attrs: Mapping[str, Any]) -> None:
             setattr(cube, name, float(values[0]))
     applied = set(_PACKING)
     for name in _NODATA:
-        declared = nodata_value(attrs, name, cube.dtype)
+        if attrs.get(name) is None:
+            continue
+        values = parse_numbers(attrs[name], f"the attribute {name}")
+        if values.size == 0:
+            continue
+        declared = whole_nodata(float(values[0]), cube.dtype)
         if cube.nodata is None:
             cube.nodata = declared
         # The same value under another name; NaN differs from itself.
@@ -147,16 +152,6 @@ def describe_values(cube: StoredCube, attrs: Mapping[str, Any]) -> None:
     if ignored:
         listed = ", ".join(f"{name[:40]} {text_of(attrs[name])[:40]}" for name in ignored[:5])
         cube.notes.append(f"attributes of the file are not applied: {listed}")
-
-
-def nodata_value(attrs: Mapping[str, Any], name: str, dtype: np.dtype[Any]) -> float | None:
-    """Return the no-data value that an attribute declares, or None."""
-    if attrs.get(name) is None:
-        return None
-    values = parse_numbers(attrs[name], f"the attribute {name}")
-    if values.size == 0:
-        return None
-    return whole_nodata(float(values[0]), dtype)
 
 
 def find_nearby(variables: Mapping[str, Variable], name: str) -> list[Variable]:

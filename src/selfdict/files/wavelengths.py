@@ -262,7 +262,7 @@ def kept_bands(
         other = swir
     is_dropped = other & (wavelength >= low) & (wavelength <= high)
     n_dropped = int(is_dropped.sum())
-    note = f"{span}: {overlap.upper()} is kept, {n_dropped} bands are left out (overlap)"
+    note = f"{span}: {overlap.upper()} is kept, bands left out: {n_dropped} (overlap)"
     return ~is_dropped, [note]
 
 

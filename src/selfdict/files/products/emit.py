@@ -34,7 +34,7 @@ _ADVICE = "give the reflectance, EMIT_L2A_RFL_….nc, or name an array by variab
     good_band="sensor_band_parameters/good_wavelengths",
 )
 def _complete(opened: Opened, *, ortho: bool = True, quality: bool = False) -> None:
-    """Tell the product, and put its pixels on the map."""
+    """Say what the values are, and put the pixels on the map."""
     cube = opened.cube
     opened.file.require("sensor_band_parameters/wavelengths")
     cube.name = opened.cube_name
