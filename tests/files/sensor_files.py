@@ -3,7 +3,7 @@
 ``WRITERS`` has one for each row of the table in docs/sensors.md, with what it says, cell by cell.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +14,26 @@ import rasterio
 import spectral.io.envi
 import xarray as xr
 from affine import Affine
+from rasterio.crs import CRS
 from scipy.io import savemat
 
-UTM_33_NORTH = (
-    'PROJCS["WGS 84 / UTM zone 33N",GEOGCS["WGS 84",DATUM["WGS_1984",'
-    'SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],'
-    'UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],'
-    'PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",15],'
-    'PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",500000],'
-    'PARAMETER["false_northing",0],UNIT["metre",1],AUTHORITY["EPSG","32633"]]'
-)
+UTM_33_NORTH = CRS.from_epsg(32633).to_wkt()
 
 
 def change_nodes(file, change):
     """Replace datasets of an open HDF5 file, or remove those that become None."""
-    for name, value in change.items():
+    for name, value in (change or {}).items():
         if name in file:
             del file[name]
         if value is not None:
             file[name] = value
+
+
+def describe(node, attributes, change=None):
+    """Set attributes of a dataset or a file, those in ``change`` instead; None leaves one out."""
+    for name, value in (attributes | (change or {})).items():
+        if value is not None:
+            node.attrs[name] = value
 
 
 # PRISMA
@@ -78,14 +79,12 @@ def write_prisma(path, cubes=None, attributes=None, change=None, **storage):
         described[f"L2Scale{detector}Min"] = np.float32(low)
         described[f"L2Scale{detector}Max"] = np.float32(high)
     with h5py.File(path, "w") as file:
-        for name, value in (described | (attributes or {})).items():
-            if value is not None:
-                file.attrs[name] = value
+        describe(file, described, attributes)
         for name, cube in (("VNIR", vnir), ("SWIR", swir)):
             file.create_dataset(f"{PRISMA_FIELDS}/{name}_Cube", data=cube, **storage)
             errors = np.zeros(cube.shape, np.uint8)
             file[f"{PRISMA_FIELDS}/{name}_PIXEL_L2_ERR_MATRIX"] = errors
-        change_nodes(file, change or {})
+        change_nodes(file, change)
     return path
 
 
@@ -106,10 +105,7 @@ def write_neon(path, values=None, attributes=None, change=None, windows=True, **
     root = "SERC/Reflectance"
     with h5py.File(path, "w") as file:
         cube = file.create_dataset(f"{root}/Reflectance_Data", data=values, **storage)
-        described = {"Scale_Factor": 10000.0, "Data_Ignore_Value": -9999.0}
-        for name, value in (described | (attributes or {})).items():
-            if value is not None:
-                cube.attrs[name] = value
+        describe(cube, {"Scale_Factor": 10000.0, "Data_Ignore_Value": -9999.0}, attributes)
         if windows:
             file[root].attrs["Band_Window_1_Nanometers"] = np.array([1340, 1445])
             file[root].attrs["Band_Window_2_Nanometers"] = np.array([1790, 1955])
@@ -120,7 +116,7 @@ def write_neon(path, values=None, attributes=None, change=None, windows=True, **
         coordinates = f"{root}/Metadata/Coordinate_System"
         file[f"{coordinates}/Map_Info"] = NEON_MAP_INFO
         file[f"{coordinates}/EPSG Code"] = b"32618"
-        change_nodes(file, change or {})
+        change_nodes(file, change)
     return path
 
 
@@ -129,16 +125,12 @@ def write_neon(path, values=None, attributes=None, change=None, windows=True, **
 TANAGER_GRID = "HDFEOS/GRIDS/HYP"
 TANAGER_SWATH = "HDFEOS/SWATHS/HYP"
 TANAGER_WAVELENGTH = np.array([376.5, 900.0, 1400.0, 2499.0], dtype=np.float32)
-TANAGER_STRUCTURE = """GROUP=GridStructure
-\tGROUP=GRID_1
-\t\tGridName="HYP"
-\t\tXDim=6
-\t\tYDim=5
-\t\tUpperLeftPointMtrs=(570300.00,3555450.00)
-\t\tLowerRightMtrs=(570480.00,3555300.00)
-\t\tPixelRegistration=HE5_HDFE_CORNER
-\tEND_GROUP=GRID_1
-END_GROUP=GridStructure
+TANAGER_STRUCTURE = b"""GROUP=GRID_1
+\tGridName="HYP"
+\tUpperLeftPointMtrs=(570300.00,3555450.00)
+\tLowerRightMtrs=(570480.00,3555300.00)
+\tPixelRegistration=HE5_HDFE_CORNER
+END_GROUP=GRID_1
 """
 
 
@@ -161,12 +153,9 @@ def write_tanager(path, values=None, swath=False, name="surface_reflectance", ch
         "_FillValue": np.float32(-9999),
     }
     with h5py.File(path, "w") as file:
-        chunks = (1, *values.shape[1:])
-        options = {"data": values, "chunks": chunks, "compression": "gzip"}
-        cube = file.create_dataset(f"{fields}/{name}", **options)
-        for key, value in (described | attrs).items():
-            if value is not None:
-                cube.attrs[key] = value
+        storage = {"chunks": (1, *values.shape[1:]), "compression": "gzip"}
+        cube = file.create_dataset(f"{fields}/{name}", data=values, **storage)
+        describe(cube, described, attrs)
         empty = np.zeros(values.shape[1:], np.uint8)
         empty[0, 0] = 1
         empty[4, 5] = 255
@@ -178,8 +167,8 @@ def write_tanager(path, values=None, swath=False, name="surface_reflectance", ch
             file[f"{root}/Geolocation Fields/Longitude"] = -110 + 0.001 * columns
         else:
             file[root].attrs["epsg_code"] = np.int64(32613)
-            file["HDFEOS INFORMATION/StructMetadata.0"] = TANAGER_STRUCTURE.encode()
-        change_nodes(file, change or {})
+            file["HDFEOS INFORMATION/StructMetadata.0"] = TANAGER_STRUCTURE
+        change_nodes(file, change)
     return path
 
 
@@ -249,13 +238,9 @@ def write_emit(path, values, glt_x=GLT_X, glt_y=GLT_Y, **change):
     n_bands = values.shape[2]
     with h5py.File(path, "w") as file:
         file.attrs["geotransform"] = np.array([-110.0, 0.5, 0.0, 40.0, 0.0, -0.25])
-        file.attrs["spatial_ref"] = (
-            'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],'
-            'PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]'
-        )
-        cube = file.create_dataset(
-            "reflectance", data=values.astype(np.float32), compression="gzip"
-        )
+        file.attrs["spatial_ref"] = CRS.from_epsg(4326).to_wkt()
+        values = values.astype(np.float32)
+        cube = file.create_dataset("reflectance", data=values, compression="gzip")
         cube.attrs["_FillValue"] = np.array([FILL], dtype=np.float32)
         bands = file.create_group("sensor_band_parameters")
         bands["wavelengths"] = np.linspace(400, 2400, n_bands, dtype=np.float32)
@@ -297,18 +282,9 @@ def stored_values(empty=True):
 
 def write_image(path, values, nodata=NODATA, crs="EPSG:32633", **options):
     """Write a GeoTIFF as DLR does: without wavelengths and scales."""
-    profile = {"driver": "GTiff", "dtype": values.dtype, "nodata": nodata, "crs": crs}
-    count, height, width = values.shape
-    with rasterio.open(
-        path,
-        "w",
-        count=count,
-        height=height,
-        width=width,
-        transform=TRANSFORM,
-        **profile,
-        **options,
-    ) as file:
+    profile = dict(zip(("count", "height", "width"), values.shape), dtype=values.dtype)
+    grid = {"crs": crs, "transform": TRANSFORM, "nodata": nodata}
+    with rasterio.open(path, "w", driver="GTiff", **profile, **(grid | options)) as file:
         file.write(values)
 
 
@@ -352,27 +328,6 @@ def write_enmap(folder, values=None, stem=ENMAP, image=None, **options):
     return path, sidecar
 
 
-def header_text(changes=None):
-    """Return the text of a header of DESIS."""
-    fields = {
-        "samples": N_COLUMNS,
-        "lines": N_ROWS,
-        "bands": 8,
-        "header offset": 0,
-        "file type": "TIFF",
-        "data type": 2,
-        "interleave": "bip",
-        "byte order": 0,
-        "wavelength units": "nanometers",
-        "wavelength": WAVELENGTH,
-        "fwhm": FWHM,
-        "data gain values": GAIN,
-        "data offset values": OFFSET,
-        "data ignore value": NODATA,
-    }
-    return envi_text(fields | (changes or {}))
-
-
 def envi_text(fields):
     """Return the text of an ENVI header, without fields that are None."""
     lines = ["ENVI"]
@@ -390,8 +345,12 @@ def write_desis(folder, values=None, stem=DESIS, image=None, changes=None):
         values = stored_values()
     path = folder / f"{stem}-SPECTRAL_IMAGE.tif"
     write_image(path, values, **({"interleave": "pixel", "compress": "lzw"} | (image or {})))
+    fields = {"samples": N_COLUMNS, "lines": N_ROWS, "bands": 8, "header offset": 0}
+    fields |= {"file type": "TIFF", "data type": 2, "interleave": "bip", "byte order": 0}
+    fields |= {"wavelength units": "nanometers", "wavelength": WAVELENGTH, "fwhm": FWHM}
+    fields |= {"data gain values": GAIN, "data offset values": OFFSET, "data ignore value": NODATA}
     sidecar = folder / f"{stem}-SPECTRAL_IMAGE.hdr"
-    sidecar.write_text(header_text(changes))
+    sidecar.write_text(envi_text(fields | (changes or {})))
     return path, sidecar
 
 
@@ -491,14 +450,11 @@ def neon(folder):
 
 
 def enmap(folder):
-    path, _ = write_enmap(folder)
-    kept = [0, 1, 3, 5, 6, 7]
-    return product_row(path, kept)
+    return product_row(write_enmap(folder)[0], [0, 1, 3, 5, 6, 7])
 
 
 def desis(folder):
-    path, _ = write_desis(folder)
-    return product_row(path, list(range(8)))
+    return product_row(write_desis(folder)[0], list(range(8)))
 
 
 def product_row(path, kept):
@@ -518,27 +474,21 @@ def product_row(path, kept):
 
 
 def tanager_ortho(folder):
-    path = write_tanager(folder / "tanager.h5")
-    return tanager_row(path, 32613, (570300.0, 30.0, 0.0, 3555450.0, 0.0, -30.0))
+    row = tanager_basic(folder, swath=False)
+    return replace(row, epsg=32613, transform=(570300.0, 30.0, 0.0, 3555450.0, 0.0, -30.0))
 
 
-def tanager_basic(folder):
-    return tanager_row(write_tanager(folder / "tanager.h5", swath=True), None, None)
-
-
-def tanager_row(path, epsg, transform):
+def tanager_basic(folder, swath=True):
     valid = np.ones((5, 6), dtype=bool)
     valid[0, 0] = False
     valid[4, 5] = False
     return Row(
-        path,
+        write_tanager(folder / "tanager.h5", swath=swath),
         tanager_values(),
         wavelength=TANAGER_WAVELENGTH,
         fwhm=[5.25] * 4,
         valid=valid,
         good=[True, True, False, True],
-        epsg=epsg,
-        transform=transform,
     )
 
 
@@ -583,6 +533,7 @@ SCALED = PLAIN | {"gain": 1e-4, "offset": 0.1}
 
 
 def plain_dataset():
+    """Return a dataset that xarray writes as NetCDF or zarr."""
     described = {"scale_factor": 1e-4, "add_offset": 0.1, "grid_mapping": "crs"}
     described["_FillValue"] = np.int16(-9999)
     grid = {"spatial_ref": UTM_33_NORTH, "GeoTransform": "400000 2.5 0 4100000 0 -2.5"}
@@ -626,12 +577,9 @@ def envi(folder):
 
 def geotiff(folder):
     path = folder / "cube.tif"
-    profile = {"driver": "GTiff", "count": 3, "height": 5, "width": 6, "dtype": "int16"}
     transform = Affine.from_gdal(*PLAIN["transform"])
-    with rasterio.open(
-        path, "w", **profile, crs="EPSG:32633", transform=transform, nodata=-9999
-    ) as file:
-        file.write(plain_values())
+    write_image(path, plain_values(), nodata=-9999, transform=transform)
+    with rasterio.open(path, "r+") as file:
         file.scales = PLAIN["gain"].tolist()
         file.offsets = PLAIN["offset"].tolist()
         for band in range(3):
@@ -651,6 +599,17 @@ def matlab(folder):
     arrays = {"cube": values.transpose(1, 2, 0), "wavelength_nm": PLAIN["wavelength"]}
     savemat(path, arrays | {"maxValue": 10000.0})
     return Row(path, values, wavelength=PLAIN["wavelength"], gain=1e-4)
+
+
+def write_matlab_73(path, arrays, **storage):
+    """Write arrays the way MATLAB 7.3 does: HDF5 behind a text, axes reversed."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, value in arrays.items():
+            file.create_dataset(name, data=np.atleast_2d(value).T, **storage)
+            file[name].attrs["MATLAB_class"] = np.bytes_("double")
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM".ljust(388))
+    return path
 
 
 # By the beginnings of the first cells.

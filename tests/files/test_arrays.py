@@ -2,10 +2,10 @@
 
 import pickle
 
-import h5py
 import numpy as np
 import pytest
 from scipy.io import savemat
+from sensor_files import write_matlab_73
 
 from selfdict.scene import SceneError, read_scene
 from selfdict.scene.metadata import notes_of
@@ -18,16 +18,6 @@ def flat(dtype="float64"):
     return {"Y": CUBE.reshape(12, 5, order="F").T.astype(dtype), "nRow": 3.0, "nCol": 4.0}
 
 
-def write_v73(path, **arrays):
-    """Write arrays the way MATLAB 7.3 does: axes reversed."""
-    with h5py.File(path, "w", userblock_size=512) as file:
-        for name, value in arrays.items():
-            file[name] = np.atleast_2d(value).T
-            file[name].attrs["MATLAB_class"] = np.bytes_("double")
-    with path.open("r+b") as file:
-        file.write(b"MATLAB 7.3 MAT-file".ljust(512))
-
-
 @pytest.mark.parametrize("version", ["5", "5 compressed", "4", "7.3", "npz"])
 @pytest.mark.parametrize("dtype", ["int16", "float64"])
 def test_flat_layout(tmp_path, version, dtype):
@@ -36,7 +26,7 @@ def test_flat_layout(tmp_path, version, dtype):
         path = tmp_path / "scene.npz"
         np.savez_compressed(path, **flat(dtype))
     elif version == "7.3":
-        write_v73(path, **flat(dtype))
+        write_matlab_73(path, flat(dtype))
     elif version == "4" and dtype == "int16":
         savemat(path, flat(dtype), format="4")
     else:
@@ -56,7 +46,7 @@ def test_cube_layout(tmp_path, kind):
     elif kind == "5":
         savemat(path, {"paviaU": CUBE, **extra})
     else:
-        write_v73(path, paviaU=CUBE, **extra)
+        write_matlab_73(path, {"paviaU": CUBE, **extra})
     scene = read_scene(path)
     np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1))
     if kind != "npy":

@@ -96,9 +96,13 @@ def test_mirrored_grid_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def write_raw(folder, header, values):
+START = "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\ninterleave = bsq\n"
+TWELVE = np.arange(1, 13, dtype=np.uint8)
+
+
+def write(folder, header, values=TWELVE):
     (folder / "cube.img").write_bytes(values.tobytes())
-    (folder / "cube.hdr").write_text(header)
+    (folder / "cube.hdr").write_text(header, encoding="utf-8")
     return folder / "cube.hdr"
 
 
@@ -125,7 +129,7 @@ band names = {first, second}
 data ignore value = -1
 reflectance scale factor = 10000.0
 """
-    scene = read_scene(write_raw(tmp_path, header, np.arange(-5, 24, dtype=">i2")))
+    scene = read_scene(write(tmp_path, header, np.arange(-5, 24, dtype=">i2")))
     np.testing.assert_array_equal(scene.values, values.reshape(3, 2, 4).transpose(1, 0, 2))
     assert scene.wavelength.values.tolist() == [450.0, 550.0]
     assert scene.wavelength.attrs["units"] == "nm"
@@ -160,10 +164,7 @@ def test_names_that_a_header_cannot_hold(tmp_path):
 
 
 def test_names_with_commas_are_given_up(tmp_path):
-    header = (
-        "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\nband names = {a, b, c (1, 2)}\n"
-    )
-    scene = read_scene(write_raw(tmp_path, header, np.arange(12, dtype=np.uint8)))
+    scene = read_scene(write(tmp_path, START + "band names = {a, b, c (1, 2)}\n"))
     assert "band_name" not in scene.coords
 
 
@@ -172,19 +173,12 @@ def test_wavelengths_without_a_unit(tmp_path, units, factor):
     header = f"ENVI\nsamples = 2\nlines = 2\nbands = 2\ndata type = 1\n{units}"
     header += f"wavelength = {{{0.4 * factor}, {2.5 * factor}}}\n"
     header += f"fwhm = {{{0.01 * factor}, {0.02 * factor}}}\n"
-    scene = read_scene(write_raw(tmp_path, header, np.arange(8, dtype=np.uint8)))
+    scene = read_scene(write(tmp_path, header, np.arange(8, dtype=np.uint8)))
     assert scene.wavelength.values.tolist() == [400.0, 2500.0]
     assert scene.fwhm.values.tolist() == [10.0, 20.0]
 
 
-START = "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\ninterleave = bsq\n"
 PLACE = "1, 1, 500000, 4000000, 30, 30"
-
-
-def write(folder, fields, name="cube.hdr", mark=b""):
-    (folder / "cube.img").write_bytes(bytes(range(1, 13)))
-    (folder / name).write_bytes(mark + (START + fields).encode())
-    return folder / name
 
 
 @pytest.mark.parametrize(
@@ -211,7 +205,7 @@ def write(folder, fields, name="cube.hdr", mark=b""):
     ],
 )
 def test_projections_and_datums(tmp_path, info, epsg):
-    scene = read_scene(write(tmp_path, f"map info = {{{info.format(PLACE)}}}\n"))
+    scene = read_scene(write(tmp_path, START + f"map info = {{{info.format(PLACE)}}}\n"))
     crs = crs_of(scene)
     if epsg is None:
         assert crs is None
@@ -225,7 +219,7 @@ def test_projections_and_datums(tmp_path, info, epsg):
 
 def test_a_string_that_is_not_understood_is_noted(tmp_path):
     fields = f"map info = {{UTM, {PLACE}, 33, North, WGS-84}}\ncoordinate system string = {{x}}\n"
-    scene = read_scene(write(tmp_path, fields))
+    scene = read_scene(write(tmp_path, START + fields))
     assert crs_of(scene).to_epsg() == 32633
     assert notes_of(scene) == ["'coordinate system string' is not understood, and not used"]
 
@@ -248,7 +242,7 @@ def test_a_byte_order_mark_and_comments_in_lists(tmp_path):
         "wavelength units = Nanometers\n"
         "wavelength = {450,\n  ; measured again, in {May}\n 550,\n; 600,\n650}\n"
     )
-    scene = read_scene(write(tmp_path, fields, mark=b"\xef\xbb\xbf"))
+    scene = read_scene(write(tmp_path, "\ufeff" + START + fields))
     assert scene.wavelength.values.tolist() == [450.0, 550.0, 650.0]
 
 

@@ -3,13 +3,12 @@
 import json
 from types import SimpleNamespace
 
-import h5py
 import numpy as np
 import pytest
 import rasterio
 import spectral.io.envi as independent
 from scipy.io import savemat
-from sensor_files import envi_text, write_enmap, write_image, write_prisma
+from sensor_files import envi_text, write_enmap, write_image, write_matlab_73, write_prisma
 
 import selfdict
 from selfdict import InputError
@@ -70,22 +69,15 @@ def test_tags_of_stac(tmp_path):
     assert read_scene(tmp_path / "cube.tif").wavelength.values.tolist() == WAVELENGTH.tolist()
 
 
-def write_struct(path, arrays):
-    """Write a struct ``s`` as MATLAB 5, or 7.3 by the suffix."""
-    if path.suffix == ".mat73":
-        path = path.with_suffix(".mat")
-        with h5py.File(path, "w") as file:
-            for name, value in arrays.items():
-                file[f"s/{name}"] = np.atleast_2d(value).T
-    else:
-        savemat(path, {"s": {"inner": arrays}, "t": "text"})
-    return path
-
-
-@pytest.mark.parametrize("suffix", [".mat", ".mat73"])
-def test_structs_of_matlab(tmp_path, suffix):
+@pytest.mark.parametrize("version", ["5", "7.3"])
+def test_structs_of_matlab(tmp_path, version):
     arrays = {"data": CUBE.transpose(1, 2, 0), "wl": WAVELENGTH, "labels": np.ones((8, 9))}
-    scene = read_scene(write_struct(tmp_path / f"a{suffix}", arrays))
+    path = tmp_path / "a.mat"
+    if version == "5":
+        savemat(path, {"s": {"inner": arrays}, "t": "text"})
+    else:
+        write_matlab_73(path, {f"s/{name}": value for name, value in arrays.items()})
+    scene = read_scene(path)
     np.testing.assert_array_equal(scene.values, CUBE)
     assert scene.wavelength.values.tolist() == WAVELENGTH.tolist()
 

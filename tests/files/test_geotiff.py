@@ -6,6 +6,7 @@ import rasterio
 from affine import Affine
 from rasterio.control import GroundControlPoint
 from scene_sample import TRANSFORM, assert_same, full_scene
+from sensor_files import write_image
 
 from selfdict.scene import SceneError, build_scene, crs_of, read_scene, transform_of, write_scene
 from selfdict.scene.metadata import notes_of
@@ -34,21 +35,12 @@ def test_rasterio_reads_what_we_write(tmp_path, dtype, nodata):
 @pytest.mark.parametrize(("dtype", "interleave"), list(zip(DTYPES, 5 * ["band", "pixel"])))
 def test_we_read_what_rasterio_writes(tmp_path, dtype, interleave, tiled):
     values = np.arange(3 * 40 * 50).reshape(3, 40, 50).astype(dtype)
-    profile = {
-        "driver": "GTiff",
-        "count": 3,
-        "height": 40,
-        "width": 50,
-        "dtype": dtype,
-        "interleave": interleave,
-    }
-    if tiled:
-        profile |= {"tiled": True, "blockxsize": 16, "blockysize": 16}
     turned = Affine(0.6, 0.8, 10.0, 0.8, -0.6, 20.0)
-    with rasterio.open(
-        tmp_path / "cube.tif", "w", crs="EPSG:3035", transform=turned, **profile
-    ) as image:
-        image.write(values)
+    options = {"interleave": interleave, "transform": turned}
+    if tiled:
+        options |= {"tiled": True, "blockxsize": 16, "blockysize": 16}
+    write_image(tmp_path / "cube.tif", values, None, "EPSG:3035", **options)
+    with rasterio.open(tmp_path / "cube.tif", "r+") as image:
         image.scales, image.offsets = (0.5,) * 3, (-1.0,) * 3
         for band in image.indexes:
             image.update_tags(
@@ -81,16 +73,7 @@ def test_no_data_that_does_not_fit(tmp_path):
 
 
 def test_complex_values_are_refused(tmp_path):
-    profile = {
-        "driver": "GTiff",
-        "count": 1,
-        "height": 2,
-        "width": 2,
-        "dtype": "complex64",
-        "transform": TRANSFORM,
-    }
-    with rasterio.open(tmp_path / "cube.tif", "w", **profile) as image:
-        image.write(np.ones((1, 2, 2), dtype=np.complex64))
+    write_image(tmp_path / "cube.tif", np.ones((1, 2, 2), dtype=np.complex64), None)
     with pytest.raises(SceneError):
         read_scene(tmp_path / "cube.tif")
 
@@ -98,14 +81,11 @@ def test_complex_values_are_refused(tmp_path):
 VALUES = np.arange(1, 25, dtype="int16").reshape(3, 2, 4)
 
 
-def write(folder, names=None, tags=None, imagery=None, envi=None, **settings):
+def write(folder, names=None, tags=None, imagery=None, envi=None):
     """Write three bands with descriptions and tags, one entry per band."""
-    profile = {"driver": "GTiff", "count": 3, "height": 2, "width": 4, "dtype": "int16"}
     path = folder / "cube.tif"
-    with rasterio.open(path, "w", transform=Affine.scale(2), crs="EPSG:3035", **profile) as file:
-        file.write(VALUES)
-        for name, value in settings.items():
-            setattr(file, name, value)
+    write_image(path, VALUES, None)
+    with rasterio.open(path, "r+") as file:
         file.update_tags(ns="ENVI", **(envi or {}))
         for band in file.indexes:
             if names:
@@ -242,15 +222,10 @@ def test_bad_bands_are_told_by_numbers(tmp_path):
 
 
 def test_ground_control_points_are_noted(tmp_path):
-    profile = {"driver": "GTiff", "count": 1, "height": 2, "width": 4, "dtype": "uint8"}
-    points = [
-        GroundControlPoint(row, column, 10 + column, 50 - row)
-        for row in (0, 2)
-        for column in (0, 4)
-    ]
+    corners = ((0, 0), (0, 4), (2, 0), (2, 4))
+    points = [GroundControlPoint(row, column, 10 + column, 50 - row) for row, column in corners]
     path = tmp_path / "cube.tif"
-    with rasterio.open(path, "w", gcps=points, crs="EPSG:4326", **profile) as file:
-        file.write(np.ones((1, 2, 4), dtype="uint8"))
+    write_image(path, VALUES, None, "EPSG:4326", gcps=points, transform=None)
     scene = read_scene(path)
     assert transform_of(scene) is None
     assert "the file has 4 ground control points, which are not used" in notes_of(scene)[0]
@@ -264,10 +239,7 @@ def test_a_mask_that_is_not_read_is_noted(tmp_path):
 
 
 def test_an_alpha_band_is_noted(tmp_path):
-    profile = {"driver": "GTiff", "count": 4, "height": 2, "width": 4, "dtype": "uint8"}
     path = tmp_path / "cube.tif"
-    with rasterio.open(
-        path, "w", transform=Affine.scale(2), photometric="RGB", alpha="YES", **profile
-    ) as file:
-        file.write(np.ones((4, 2, 4), dtype="uint8"))
+    values = np.ones((4, 2, 4), dtype="uint8")
+    write_image(path, values, None, photometric="RGB", alpha="YES")
     assert "the file has an alpha band" in notes_of(read_scene(path))[0]

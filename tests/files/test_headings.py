@@ -61,7 +61,7 @@ def test_a_unit_that_is_no_length(tmp_path, heading):
 def test_two_columns_of_wavelengths(tmp_path):
     library = read_library(write_table(tmp_path, "wavelength", extra=",wavelength_um"))
     np.testing.assert_allclose(library["wavelength"].values, [0.0, 0.0])
-    assert notes_of(library) == ["'wavelength_um' is used, 'wavelength' not"]
+    assert notes_of(library) == ["'wavelength_um' is used, not 'wavelength'"]
 
 
 @pytest.mark.parametrize("name", ["Wavelength", "lambda", "Lambda_nm", "WL"])

@@ -6,7 +6,14 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from hostile import EITHER, REFUSED
+from hostile import (
+    EITHER,
+    REFUSED,
+    a_cube_of_exabytes,
+    a_damaged_kind_of_lists,
+    a_pipe,
+    an_array_of_numpy_that_lies,
+)
 
 from selfdict.cli.app import app
 
@@ -51,8 +58,10 @@ for path in sys.argv[1:]:
 assert (sys.excepthook, sys.unraisablehook) == hooks[:2]
 assert list(warnings.filters) == filters
 """
+    # A pipe, false sizes, a library that raises and one that crashes: refused when they are opened.
+    makers = (a_pipe, a_cube_of_exabytes, an_array_of_numpy_that_lies, a_damaged_kind_of_lists)
     paths = []
-    for make in REFUSED[:20:4]:
+    for make in makers:
         (tmp_path / make.__name__).mkdir()
         paths.append(str(make(tmp_path / make.__name__)))
     done = subprocess.run(

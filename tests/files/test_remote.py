@@ -76,9 +76,9 @@ def test_s3_at_another_endpoint(tmp_path, monkeypatch):
             read_scene("s3://some-bucket/missing.tif")
 
 
-def write_zarr(path, consolidated=True):
+def write_zarr(path, values=CUBE, consolidated=True):
     dims = ("band", "y", "x")
-    data = xr.Dataset({"cube": (dims, CUBE)}, {"wavelength": ("band", np.arange(400.0, 430))})
+    data = xr.Dataset({"cube": (dims, values)}, {"wavelength": ("band", np.arange(400.0, 430))})
     data.to_zarr(path, zarr_format=2, consolidated=consolidated)
 
 
@@ -96,16 +96,24 @@ def test_zarr(tmp_path):
             read_scene(f"{server.address}/missing.zarr")
 
 
+def write(path, values=CUBE):
+    """Write a cube in the format of the file's name; the library for its reader may be missing."""
+    if path.suffix == ".zarr":
+        pytest.importorskip("aiohttp")
+        write_zarr(path, values)
+    elif path.suffix == ".tif":
+        write_image(path, values)
+    else:
+        with h5py.File(path, "w") as file:
+            file["cube"] = values
+            file["wavelength"] = np.arange(400.0, 430)
+
+
 @pytest.mark.parametrize("name", ["cube.tif", "cube.h5", "cube.zarr"])
 def test_passwords_are_not_sent_without_encryption(tmp_path, monkeypatch, name):
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login someone password secret\n")
     monkeypatch.setenv("HOME", str(tmp_path))
-    if name == "cube.zarr":
-        pytest.importorskip("aiohttp")
-        write_zarr(tmp_path / name)
-    write_image(tmp_path / "cube.tif", CUBE)
-    with h5py.File(tmp_path / "cube.h5", "w") as file:
-        file["cube"] = CUBE
+    write(tmp_path / name)
     with serve(tmp_path) as server:
         read_scene(f"{server.address}/{name}", at_once=False)
         assert server.credentials == {None}
@@ -114,13 +122,7 @@ def test_passwords_are_not_sent_without_encryption(tmp_path, monkeypatch, name):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 @pytest.mark.parametrize("name", ["cube.tif", "cube.h5", "cube.zarr"])
 def test_a_certificate_of_its_own(tmp_path, monkeypatch, name):
-    if name == "cube.zarr":
-        pytest.importorskip("aiohttp")
-        write_zarr(tmp_path / name)
-    write_image(tmp_path / "cube.tif", CUBE)
-    with h5py.File(tmp_path / "cube.h5", "w") as file:
-        file["cube"] = CUBE
-        file["wavelength"] = np.arange(400.0, 430)
+    write(tmp_path / name)
     certificate = tmp_path / "certificate.pem"
     command = "openssl req -x509 -nodes -newkey rsa:2048 -days 2 -subj /CN=127.0.0.1"
     command += f" -addext subjectAltName=IP:127.0.0.1 -out {certificate} -keyout {certificate}.key"
@@ -177,13 +179,7 @@ def test_servers_that_fail(tmp_path):
 
 @pytest.mark.parametrize("name", ["cube.tif", "cube.h5", "cube.zarr"])
 def test_a_server_that_fails_in_the_middle(tmp_path, name):
-    if name == "cube.zarr":
-        pytest.importorskip("aiohttp")
-        write_zarr(tmp_path / name)
-    large = np.broadcast_to(np.float64(3), (30, 300, 400))
-    write_image(tmp_path / "cube.tif", large)
-    with h5py.File(tmp_path / "cube.h5", "w") as file:
-        file["cube"] = large
+    write(tmp_path / name, np.full((30, 300, 400), 3.0))
     with serve(tmp_path) as server:
         scene = read_scene(f"{server.address}/{name}", at_once=False)
         server.failures = [503] * 50

@@ -3,7 +3,6 @@
 import h5py
 import numpy as np
 import pytest
-import rasterio
 from sensor_files import (
     AVIRIS_WAVELENGTH,
     FILL,
@@ -18,6 +17,7 @@ from sensor_files import (
     prisma_numbers,
     write_aviris,
     write_emit,
+    write_image,
     write_neon,
     write_prisma,
     write_tanager,
@@ -246,7 +246,7 @@ def test_bad_bands_displace_no_good_ones(tmp_path):
     good = scene.good_band.values
     assert scene.wavelength.values[good].tolist() == [400, 500, 700, 950, 960, 1000, 1500, 2490]
     assert scene.wavelength.values[~good].tolist() == [970]
-    note = "VNIR and SWIR overlap from 940 to 950 nm: VNIR is kept, 1 bands are left out (overlap)"
+    note = "VNIR and SWIR overlap from 940 to 950 nm: VNIR is kept, bands left out: 1 (overlap)"
     assert note in scene.attrs["selfdict_notes"]
 
 
@@ -363,13 +363,9 @@ def test_prisma_that_is_scaled_already(tmp_path):
 def test_pages_of_a_tiff(tmp_path):
     path = tmp_path / "pages.tif"
     values = np.random.default_rng(0).uniform(0.1, 0.9, (3, 5, 6)).astype(np.float32)
-    profile = {"driver": "GTiff", "count": 3, "height": 5, "width": 6, "dtype": "float32"}
-    profile |= {"crs": "EPSG:32633", "transform": rasterio.Affine(1, 0, 5, 0, -1, 9)}
-    with rasterio.open(path, "w", **profile) as file:
-        file.write(values)
+    write_image(path, values)
     assert notes_of(read_scene(path)) == []
-    with rasterio.open(path, "w", **profile, APPEND_SUBDATASET="YES") as file:
-        file.write(2 * values)
+    write_image(path, 2 * values, APPEND_SUBDATASET="YES")
     scene = read_scene(path)
     np.testing.assert_array_equal(scene.values, values)
     assert notes_of(scene) == ["the file holds 2 images (pages), of which only the first is read"]

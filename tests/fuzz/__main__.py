@@ -5,10 +5,10 @@ import tempfile
 from pathlib import Path
 
 from .run import run
-from .samples import PRODUCTS, READERS
+from .samples import READERS
 
 parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-parser.add_argument("reader", choices=[*READERS, *PRODUCTS])
+parser.add_argument("reader", choices=READERS)
 parser.add_argument("--files", type=int, default=1000)
 parser.add_argument("--seed", type=int, default=0)
 arguments = parser.parse_args()
