@@ -136,7 +136,8 @@ def file_of(layer):
             f"The layer “{layer.name()}” is not a file on this computer ({layer.source()}). Save "
             "it first: Export > Save As…, as a GeoTIFF with all bands."
         )
-    return path, variable
+    # The command runs in a folder of its own.
+    return Path(path).absolute(), variable
 
 
 def table_parameter(description):

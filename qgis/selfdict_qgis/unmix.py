@@ -55,7 +55,7 @@ class Unmix(Algorithm):
 
     def process(self, parameters, context, feedback):
         """Run the command in a temporary folder, and move its finished output."""
-        target = Path(self.parameterAsString(parameters, "OUTPUT", context))
+        target = Path(self.parameterAsString(parameters, "OUTPUT", context)).absolute()
         if target.exists() and any(target.iterdir()):
             raise QgsProcessingException(f"{target} is not empty. Choose a new folder.")
         rank = "auto"
@@ -64,7 +64,7 @@ class Unmix(Algorithm):
         words = ["unmix", *scene_words(self, parameters, context), "--rank", rank]
         names = self.parameterAsString(parameters, "NAMES", context)
         if names:
-            words += ["--names", names]
+            words += ["--names", Path(names).absolute()]
         # Last, so that further options cannot change it.
         words += ["--output", target.name, "--format", "geotiff", "--progress-json"]
         target.parent.mkdir(parents=True, exist_ok=True)

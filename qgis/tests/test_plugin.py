@@ -108,8 +108,9 @@ def scene(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(desk, scene, tmp_path_factory):
-    output = tmp_path_factory.mktemp("unmixed") / "result"
-    return desk.run("unmix", INPUT=scene, MATERIALS=5, OUTPUT=output)
+    # By relative paths, as people type them.
+    output = os.path.relpath(tmp_path_factory.mktemp("unmixed") / "result")
+    return desk.run("unmix", INPUT=os.path.relpath(scene), MATERIALS=5, OUTPUT=output)
 
 
 def test_unmix_writes_files_that_open_with_their_styles(desk, result):
