@@ -19,7 +19,7 @@ from selfdict.compute.device import Device, choose_device, multiply
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.dual import DualTerms, dot_error
-from selfdict.model.losses import Loss, Squared
+from selfdict.model.losses import Loss
 from selfdict.model.memory_rows import row_scores
 from selfdict.model.omega import TOLERANCE, into_omega
 from selfdict.model.score_bounds import DECIDED
@@ -296,20 +296,17 @@ def residual_terms(
     v: Array,
     D: Array | None = None,
     *,
-    loss: Loss | None = None,
+    loss: Loss,
     device: Device = None,
     slope: Array | None = None,
     known: Array | None = None,
 ) -> DualTerms:
     """Return the terms of the dual bound for any columns M (m, n) with their residuals R.
 
-    Everything but M and D is of float64. The atoms D (m, d), with the weights v, are by default M,
-    the loss is by default the squared one. With the slopes (d,) of the penalties, a score may be an
-    upper bound that shows that it is below its slope: most rows then need no exact one. Such bounds
-    may be ``known`` (d,).
+    Everything but M and D is of float64. The atoms D (m, d), with the weights v, are by default M.
+    With the slopes (d,) of the penalties, a score may be an upper bound that shows that it is below
+    its slope: most rows then need no exact one. Such bounds may be ``known`` (d,).
     """
-    if loss is None:
-        loss = Squared()
     # θ = ψ(R) diag(s) is the optimal multiplier if X is optimal, so the gap closes there
     psi = loss.gradient(R)
     theta = psi
