@@ -235,7 +235,9 @@ def test_a_mask_that_is_not_read_is_noted(tmp_path):
     path = write(tmp_path)
     with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "r+") as file:
         file.write_mask(np.ones((2, 4), dtype=bool))
-    assert "the file has a mask of its own, which is not read (mask)" in notes_of(read_scene(path))
+    assert "the file has a mask of its own, which is not read (mask=…)" in notes_of(
+        read_scene(path)
+    )
 
 
 def test_an_alpha_band_is_noted(tmp_path):

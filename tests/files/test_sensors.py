@@ -190,7 +190,7 @@ def test_radiance(tmp_path):
     assert scene.name == "toa_radiance"
     assert "good_band" not in scene.coords
     assert sorted(scene.attrs["selfdict_notes"]) == [
-        "the cloud masks of the file are not used (mask)",
+        "the cloud masks of the file are not used (mask=…)",
         "the file marks no bands as bad",
         "the file names no unit of its wavelengths: 376.5 to 2499 are taken as nm",
         "the values are radiances at the top of the atmosphere, not reflectances",
@@ -246,7 +246,7 @@ def test_bad_bands_displace_no_good_ones(tmp_path):
     good = scene.good_band.values
     assert scene.wavelength.values[good].tolist() == [400, 500, 700, 950, 960, 1000, 1500, 2490]
     assert scene.wavelength.values[~good].tolist() == [970]
-    note = "VNIR and SWIR overlap from 940 to 950 nm: VNIR is kept, bands left out: 1 (overlap)"
+    note = "VNIR and SWIR overlap from 940 to 950 nm: VNIR is kept (overlap=…); bands left out: 1"
     assert note in scene.attrs["selfdict_notes"]
 
 

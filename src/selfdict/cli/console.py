@@ -28,11 +28,11 @@ _ARGUMENTS = (
     *RENAMED,
     *("method", "candidates", "mu", "smooth", "library", "names", "endmembers", "abundances"),
     *("keep_bands", "uncertainty", "prove", "compare", "layout", "variable", "shape"),
-    *("bands", "wavelengths", "quality", "mask"),
+    *("bands", "wavelengths", "quality", "mask", "overlap", "max_bytes"),
 )
 _ARGUMENT = re.compile(
     rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})"
-    r"(?:=(?P<value>'[^']*'|…|[\w.]*\w)|(?= must\b)|(?= is about\b))"
+    r"(?:=(?P<value>'[^']*'|…|[\w.]*\w)|(?= must\b))"
 )
 _PANELS = ("Input", "Model", "Output", "Limits", "Help")
 _SHOWS_ALL = "selfdict.help_all"
@@ -194,13 +194,10 @@ def in_command_words(message: str) -> str:
     '--library needs --method fgnsr; got --method spa'
     >>> in_command_words("cube.hdr: r must be at least 1; raise max_seconds or tol.")
     'cube.hdr: --rank must be at least 1; raise --time-limit.'
-    >>> in_command_words("a guess: layout='bands-first' (--layout bands-first) takes the first")
-    'a guess: --layout bands-first takes the first'
     """
+    # The command has no option for a tolerance.
     message = message.replace("max_seconds or tol", "max_seconds=…")
-    message = message.replace("(max_bytes)", "(--max-bytes)")
-    # A note for both names the option in brackets, which are no longer needed.
-    return re.sub(r"(--[\w-]+[^(]*?) \(\1\)", r"\1", _ARGUMENT.sub(_as_option, message))
+    return _ARGUMENT.sub(_as_option, message)
 
 
 def _as_option(match: re.Match[str]) -> str:

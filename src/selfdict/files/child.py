@@ -163,14 +163,14 @@ def _check_size(cube: StoredCube, held: int, max_bytes: int | None) -> None:
     total = n_bands * n_rows * n_columns * cube.dtype.itemsize
     # It need not fit in memory, and sparse files and codecs for constant values pack it well.
     if max_bytes is None and total > max(_ALWAYS_ALLOWED, 100_000 * held):
-        raise InputError(f"declares {total} bytes of data but holds {held} (max_bytes)")
+        raise InputError(f"declares {total} bytes of data but holds {held} (max_bytes=…)")
     # Reading block by block still takes a mask of all pixels, and coordinates.
     needed = n_rows * n_columns + 8 * (n_bands + n_rows + n_columns)
     allowed = allowed_bytes(held, max_bytes)
     if needed > allowed:
         raise InputError(
             f"needs {needed} bytes for a mask and coordinates; at most {allowed} may be allocated "
-            f"at once for a file of {held} bytes (max_bytes)"
+            f"at once for a file of {held} bytes (max_bytes=…)"
         )
 
 

@@ -269,7 +269,7 @@ def hdf5_product(
     >>> from selfdict.files import hdf5_product
     >>> @hdf5_product("My sensor", cubes=("my_sensor/cube",), wavelength="lambda", units="nm")
     ... def complete_my_sensor(opened):
-    ...     opened.cube.notes.append("the clouds of the file are not used (mask)")
+    ...     opened.cube.notes.append("the clouds of the file are not used (mask=…)")
     """
 
     def register(complete: _Complete) -> _Complete:

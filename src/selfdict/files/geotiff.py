@@ -123,7 +123,7 @@ def _notes(file: Any) -> list[str]:
     if MaskFlags.alpha in flags:
         notes.append("the file has an alpha band, which is read as a band like the others")
     elif MaskFlags.per_dataset in flags:
-        notes.append("the file has a mask of its own, which is not read (mask)")
+        notes.append("the file has a mask of its own, which is not read (mask=…)")
     n_images = len(file.subdatasets)
     if n_images > 1:
         notes.append(f"the file holds {n_images} images (pages), of which only the first is read")

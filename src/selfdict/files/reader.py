@@ -276,7 +276,9 @@ class _Child:
             optional(failure["reason"])  # raises an error that names the extra to install
             raise ModuleNotFoundError(failure["reason"])
         if failure["kind"] == "memory":
-            raise _DeadError(f"needs more than {request['memory'] >> 20} MiB of memory (max_bytes)")
+            raise _DeadError(
+                f"needs more than {request['memory'] >> 20} MiB of memory (max_bytes=…)"
+            )
         raise SceneError(failure["path"], failure["reason"])
 
     def _next_line(self, seconds: float) -> Any:

@@ -256,13 +256,12 @@ def kept_bands(
         return keep, []
     span = f"VNIR and SWIR overlap from {low:.0f} to {high:.0f} nm"
     if overlap == "both":
-        return keep, [f"{span}: the bands of both are kept, by wavelength (overlap)"]
+        return keep, [f"{span}: the bands of both are kept, by wavelength (overlap=…)"]
     other = vnir
     if overlap == "vnir":
         other = swir
     is_dropped = other & (wavelength >= low) & (wavelength <= high)
-    n_dropped = int(is_dropped.sum())
-    note = f"{span}: {overlap.upper()} is kept, bands left out: {n_dropped} (overlap)"
+    note = f"{span}: {overlap.upper()} is kept (overlap=…); bands left out: {is_dropped.sum()}"
     return ~is_dropped, [note]
 
 

@@ -192,7 +192,7 @@ def _findings(scene: xr.DataArray, statistics: BandStatistics, look: Preflight) 
         yield (
             "axes",
             f"values along the {along} are more alike than spectra: the axes may be exchanged: "
-            "name them by layout=… (--layout)",
+            "name them by layout=…",
         )
     yield from _about_pixels(scene, statistics)
     yield from _about_bands(scene, statistics, look)
@@ -252,7 +252,7 @@ def _about_pixels(scene: xr.DataArray, statistics: BandStatistics) -> _Found:
         sentence = (
             f"{n:,} {of_all} [pixel holds|pixels hold] one value in all bands that is no "
             f"measurement ({statistics.impossible_value:.6g}) and [is|are] left out; the file "
-            "declares no such no-data value (nodata, --no-data)"
+            "declares no such no-data value (nodata=…)"
         )
         yield "undeclared no data", _said(n, sentence)
     n = statistics.n_uniform
@@ -260,7 +260,7 @@ def _about_pixels(scene: xr.DataArray, statistics: BandStatistics) -> _Found:
         sentence = (
             f"{n:,} [pixel holds|pixels hold] one value in all bands (the lowest is "
             f"{statistics.uniform_value:.6g}) and [is|are] used; if it marks missing data, declare "
-            "it by nodata=… (--no-data)"
+            "it by nodata=…"
         )
         yield "undeclared no data", _said(n, sentence)
 
@@ -347,7 +347,7 @@ def _about_ranges(
         if below.any():
             reach = (
                 f"[reaches|reach] far below zero (down to {lowest[below].min():.6g}; {reach_up}); "
-                "if this value marks missing data, declare it by nodata=… (--no-data)"
+                "if this value marks missing data, declare it by nodata=…"
             )
             yield "undeclared no data", _said(below.sum(), f"{_count(below)} {reach}")
     # The radiance of the sun differs by less than this between the bands of a sensor.
