@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import selfdict
 from selfdict import InputError, Problem, WorkingSet, metrics, working_set
 from selfdict.abundances import standard_errors
-from selfdict.abundances.least_squares import soft_sum
+from selfdict.abundances.least_squares import fit_soft_sum
 from selfdict.datasets import make_mixtures
 from selfdict.reductions.steps import denoise
 
@@ -23,7 +23,7 @@ FUNCTIONS = {
     "nnls": lambda M: selfdict.nnls(M[:, :4], M),
     "fcls": lambda M: selfdict.fcls(M[:, :4], M),
     "shares": lambda M: selfdict.shares(M[:, :4], M),
-    "soft_sum": lambda M: soft_sum(M[:, :4], M, 0.01),
+    "soft_sum": lambda M: fit_soft_sum(M[:, :4], M, 0.01).H,
     "standard errors": lambda M: standard_errors(
         M[:, :4], np.full((4, 1), 0.25), [0.1 * M.max()], kind="fcls"
     ),

@@ -14,7 +14,9 @@ from hypothesis.extra import numpy as hnp
 import naive_abundances
 from naive_abundances import fcls_violation, nnls_violation
 from selfdict import InputError, fcls, nnls
-from selfdict.abundances import column_residuals
+from selfdict.abundances import column_residuals, column_solver
+from selfdict.abundances.least_squares import fit_soft_sum
+from selfdict.kernels.pivoting import block_pivoting
 
 SEEDS = st.integers(0, 10_000)
 SMALL_INTEGERS = hnp.arrays(
@@ -258,6 +260,35 @@ def test_residuals_keep_their_digits_where_the_fit_is_almost_exact(dtype):
     M = U @ H  # exact: small integers
     M[5] += 2.0**-10
     np.testing.assert_array_equal(column_residuals(U, M, H), np.full(700, 2.0**-10))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("stiffness", [0.0, 0.1, np.inf])
+@pytest.mark.parametrize("condition", [10.0, 2e3])
+def test_residuals_of_fits_are_those_of_their_coefficients(dtype, stiffness, condition):
+    """Whether they come from products or, where they are small, from the pixels."""
+    U, M = problem_of_sums(40, 5, 300, condition)
+    M = U @ fcls(U, M)
+    noise = np.random.default_rng(0).standard_normal(M.shape)
+    M = (M + np.geomspace(1e-9, 10, 300) * noise).astype(dtype)
+    fit = fit_soft_sum(U, M, stiffness, with_residuals=True)
+    assert fit.H.dtype == np.float64
+    np.testing.assert_allclose(np.sqrt(fit.squared_residuals), column_residuals(U, M, fit.H), 1e-8)
+    np.testing.assert_allclose(fit.squared_norms, (M.astype(np.float64) ** 2).sum(axis=0), 1e-12)
+
+
+def test_problems_that_pivoting_leaves_are_solved_by_active_sets(monkeypatch):
+    U, M = problem(20, 6, 100)
+    expected = nnls(U, M)
+
+    def leave_every_other(G, C, X, warm, tables):
+        left = block_pivoting(G, C, X, warm, tables)
+        left[::2] = True
+        X[::2] = 1.0
+        return left
+
+    monkeypatch.setattr(column_solver, "block_pivoting", leave_every_other)
+    np.testing.assert_allclose(nnls(U, M), expected, atol=1e-13)
 
 
 @pytest.mark.parametrize(

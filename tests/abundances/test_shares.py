@@ -8,7 +8,7 @@ from scipy.sparse import csc_array
 
 from selfdict import FGNSR, SPA, InputError, fcls, nnls, shares
 from selfdict.abundances import Illumination, unit_shares
-from selfdict.abundances.least_squares import soft_sum
+from selfdict.abundances.least_squares import fit_soft_sum
 from selfdict.abundances.shares import as_shares
 
 N_BANDS = 80
@@ -49,18 +49,18 @@ def test_soft_sum_against_a_stacked_problem(stiffness, dtype):
     A = np.vstack([U, np.full((1, 4), row)]).astype(np.float64)
     B = np.vstack([M, np.full((1, 40), row)]).astype(np.float64)
     expected = np.stack([independent_nnls(A, b)[0] for b in B.T], axis=1)
-    found = soft_sum(U, M, stiffness)
+    found = fit_soft_sum(U, M, stiffness).H
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    np.testing.assert_allclose(soft_sum(U, csc_array(M), stiffness), found, atol=1e-6)
+    np.testing.assert_allclose(fit_soft_sum(U, csc_array(M), stiffness).H, found, atol=1e-6)
 
 
 def test_soft_sum_lies_between_nnls_and_fcls():
     U, _, _, M = scene(dark=0.1, spread=0.2, noise=0.05, n=50)
-    np.testing.assert_array_equal(soft_sum(U, M, 0.0), nnls(U, M))
-    np.testing.assert_array_equal(soft_sum(U, M, np.inf), fcls(U, M))
-    np.testing.assert_allclose(soft_sum(U, M, 1e-18), nnls(U, M), atol=1e-8)
-    np.testing.assert_allclose(soft_sum(U, M, 1e12), fcls(U, M), atol=1e-6)
+    np.testing.assert_array_equal(fit_soft_sum(U, M, 0.0).H, nnls(U, M))
+    np.testing.assert_array_equal(fit_soft_sum(U, M, np.inf).H, fcls(U, M))
+    np.testing.assert_allclose(fit_soft_sum(U, M, 1e-18).H, nnls(U, M), atol=1e-8)
+    np.testing.assert_allclose(fit_soft_sum(U, M, 1e12).H, fcls(U, M), atol=1e-6)
 
 
 def test_soft_sum_of_nearly_equal_spectra():
@@ -69,7 +69,7 @@ def test_soft_sum_of_nearly_equal_spectra():
     _, _, _, M = scene(n=20)
     row = np.sqrt(0.1) * np.linalg.norm(U, axis=0).max()
     A = np.vstack([U, np.full((1, 4), row)])
-    found = soft_sum(U, M, 0.1)
+    found = fit_soft_sum(U, M, 0.1).H
     for j in range(20):
         b = np.append(M[:, j], row)
         best = independent_nnls(A, b)[1]

@@ -24,12 +24,12 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from scipy.special import gammaincinv
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_floats, as_matrix
-from selfdict.abundances.least_squares import column_residuals, nnls, soft_sum
+from selfdict.abundances.column_solver import Fit
+from selfdict.abundances.least_squares import fit_soft_sum, nnls
 from selfdict.abundances.uncertainty import (
     Variability,
     distinct_patterns,
@@ -125,13 +125,16 @@ class Illumination:
 
         A pixel of zeros has coefficients of zero.
         """
-        M = as_floats(M, sparse=True)
-        H = soft_sum(self.spectra, M, self.stiffness)
-        if issparse(M):
-            H[:, abs(M).max(axis=0).toarray().ravel() == 0] = 0.0
-        elif not M[0].all():  # the first band tells of most pixels that they are not zero
-            H[:, ~M.any(axis=0)] = 0.0
-        return H
+        return self.fit(M).H
+
+    def fit(self, M: ArrayLike, *, with_residuals: bool = False) -> Fit:
+        """Return the coefficients, and what they leave of the pixels."""
+        fit = fit_soft_sum(self.spectra, M, self.stiffness, with_residuals=with_residuals)
+        is_zero = fit.squared_norms == 0
+        if is_zero.any():
+            fit.H[:, is_zero] = 0.0
+            fit.squared_residuals[is_zero] = 0.0
+        return fit
 
 
 @overload
@@ -207,19 +210,18 @@ def shares(
     """
     if illumination is None:
         illumination = Illumination.of(U, M)
-    U = illumination.spectra
-    H = illumination.coefficients(M)
+    fit = illumination.fit(M, with_residuals=return_std)
     if not return_std:
-        return as_shares(H)
+        return as_shares(fit.H)
     errors = standard_errors(
-        U,
-        H,
-        column_residuals(U, M, H),
+        illumination.spectra,
+        fit.H,
+        np.sqrt(fit.squared_residuals),
         variability=variability,
         stiffness=illumination.stiffness,
         spread=illumination.spread,
     )
-    return as_shares(H), errors
+    return as_shares(fit.H), errors
 
 
 def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:

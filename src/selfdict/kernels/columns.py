@@ -55,6 +55,50 @@ def squared_norms(M: Any) -> Array:
     return out
 
 
+def products_and_norms(P: Array, M: Any, start: int, stop: int) -> tuple[Array, Array]:
+    """Return P m_j (k, n) and ‖m_j‖² of some columns of M, in one pass over M, in float64."""
+    if issparse(M):
+        part = M[:, start:stop]
+        return np.ascontiguousarray((part.T @ P.T).T), squared_norms(part)
+    if not M.flags.c_contiguous:
+        part = M[:, start:stop]
+        return P @ np.asarray(part, dtype=np.float64), squared_norms(part)
+    products = np.zeros((len(P), stop - start))
+    norms = np.zeros(stop - start)
+    _add_products_and_norms(P, np.asarray(M), products, norms, unsigned(start))
+    return products, norms
+
+
+@jit
+def _add_products_and_norms(P: Array, M: Array, products: Array, norms: Array, start: int) -> None:
+    """Add those of column start + j of M to column j, for every column of ``products``."""
+    # See _add_norms_of_columns. What four rows of M hold of these columns stays in cache.
+    m = M.shape[0]
+    quads = m - m % 4
+    n = unsigned(norms.size)
+    for i in range(0, quads, 4):
+        for j in range(n):
+            a = np.float64(M[i, start + j])
+            b = np.float64(M[i + 1, start + j])
+            c = np.float64(M[i + 2, start + j])
+            d = np.float64(M[i + 3, start + j])
+            norms[j] += a * a + b * b + c * c + d * d
+        for k in range(P.shape[0]):
+            for j in range(n):
+                a = P[k, i] * np.float64(M[i, start + j])
+                b = P[k, i + 1] * np.float64(M[i + 1, start + j])
+                c = P[k, i + 2] * np.float64(M[i + 2, start + j])
+                d = P[k, i + 3] * np.float64(M[i + 3, start + j])
+                products[k, j] += a + b + c + d
+    for i in range(quads, m):
+        for j in range(n):
+            a = np.float64(M[i, start + j])
+            norms[j] += a * a
+        for k in range(P.shape[0]):
+            for j in range(n):
+                products[k, j] += P[k, i] * np.float64(M[i, start + j])
+
+
 @jit
 def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
     """Add the squared norm of row j of M to ``out[j]`` for j in [start, stop)."""
