@@ -20,6 +20,7 @@ A coefficient of zero has no first-order error. It gets the error it would have 
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,12 +133,23 @@ def standard_errors(
     sums = H.sum(axis=0, dtype=np.float64)
     result = np.full(H.shape, np.nan)
     fitted = np.flatnonzero(sums > 0)
+    patterns, pattern = distinct_patterns((H > 0).T[fitted])
+    # r×r numbers of each of so many columns or patterns take 2 MiB of float64
+    at_most = max(1, (1 << 18) // r**2)
+    common = None
+    if len(patterns) <= at_most:
+        common = model.of_patterns(patterns)
 
     def task(start: int, stop: int) -> None:
         columns = fitted[start:stop]
+        which = pattern[start:stop]
+        known = common
+        if known is None:
+            some, which = np.unique(which, return_inverse=True)
+            known = model.of_patterns(patterns[some])
         total = sums[columns]
         parts = H[:, columns].T / total[:, None]
-        errors = model.errors(parts, norms[columns] / total / unit, total)
+        errors = model.errors(known, which, parts, norms[columns] / total / unit, total)
         if kind == "nnls":
             errors *= total[:, None]
         else:
@@ -145,11 +157,22 @@ def standard_errors(
             errors = np.minimum(errors, 0.5)
         result[:, columns] = errors.T
 
-    # r×r numbers of each of these columns take 2 MiB of float64
-    columns_per_slice = max(1, (1 << 18) // r**2)
     with single_threaded_blas():
-        for_slices(task, fitted.size, columns_per_slice)
+        for_slices(task, fitted.size, at_most)
     return result
+
+
+class _Patterns(NamedTuple):
+    """What the errors of columns with the same positive coefficients have in common.
+
+    The covariance is a sum of few matrices Q, with weights that depend on the column.
+    """
+
+    of_rows: Array  # (p, q, r): v_iᵀQ v_i for the rows v_i
+    mixed: Array  # (p, q, r): v_iᵀQ s for the error of the sum, s
+    of_sum: Array  # (p, q): sᵀQ s
+    inside: Array  # (p, r): tr B Q_k
+    degrees: Array  # (p,): degrees of freedom of the residual; NaN if there are none
 
 
 class _ErrorModel:
@@ -173,40 +196,56 @@ class _ErrorModel:
             U = U - U.mean(axis=1, keepdims=True)
         self.gram = U.T @ U
 
-    def errors(self, parts: Array, residuals: Array, sums: Array) -> Array:
-        """Return the standard errors (n, r) for coefficients (n, r) divided by their sums (n,)."""
-        patterns, pattern = distinct_patterns(parts > 0)
+        self.matrices = [self.gram]
+        self.varies = bool(variability.products.any() or variability.traces.any())
+        if self.varies:
+            self.matrices += list(self.variability.products)
+        if stiffness > 0:
+            self.matrices.append(np.ones_like(self.gram))
+
+    def of_patterns(self, patterns: Array) -> _Patterns:
+        """Return what depends on the pattern (p, r) of positive coefficients alone."""
         if self.kind == "fcls":
             rows = self._constrained_rows(patterns)
         else:
             rows = _free_rows((self.gram + self.stiffness)[None], patterns)
         # B, zero outside of the positive coefficients
         inverses = rows * patterns[:, :, None]
+        Q = np.stack(self.matrices)
+        products = rows[:, None] @ Q
+        # The error of the sum: row vectors over the positive coefficients, added up.
+        of_sum = inverses.sum(axis=1)
+        degrees = self.n_bands - patterns.sum(axis=1) + self.stiffness * inverses.sum(axis=(1, 2))
+        if self.kind == "fcls":
+            degrees = degrees + 1
+        return _Patterns(
+            of_rows=(products * rows[:, None]).sum(axis=3),
+            mixed=(products @ of_sum[:, None, :, None])[..., 0],
+            of_sum=np.einsum("pi,qij,pj->pq", of_sum, Q, of_sum),
+            inside=np.einsum("pij,kij->pk", inverses, self.variability.products),
+            degrees=np.where(degrees > 0, degrees, np.nan),
+        )
+
+    def errors(
+        self, known: _Patterns, pattern: Array, parts: Array, residuals: Array, sums: Array
+    ) -> Array:
+        """Return the standard errors (n, r) for coefficients (n, r) divided by their sums (n,)."""
         squares = parts**2
-        # The covariance is a sum of few matrices Q with the weights w of a pixel. All that depends
-        # on the matrices is computed once for each pattern.
-        weights = [self._noise(patterns, inverses, pattern, squares, residuals)[:, None]]
-        matrices = [self.gram[None]]
-        if self.variability.products.any():
+        noise = residuals**2
+        if self.varies:
+            # what the variants do not explain
+            noise -= (squares * (self.variability.traces - known.inside[pattern])).sum(axis=1)
+        weights = [(np.maximum(noise, 0.0) / known.degrees[pattern])[:, None]]
+        if self.varies:
             weights.append(squares)
-            matrices.append(self.variability.products)
         if self.stiffness > 0:
             weights.append(((self.stiffness * self.spread / sums) ** 2)[:, None])
-            matrices.append(np.ones((1, *self.gram.shape)))
         w = np.concatenate(weights, axis=1)
-        Q = np.concatenate(matrices)
-        products = rows[:, None] @ Q
-        # v_iᵀQ v_i for the rows v_i
-        of_rows = (products * rows[:, None]).sum(axis=3)
-        variances = np.einsum("nq,nqi->ni", w, of_rows[pattern])
+        variances = np.einsum("nq,nqi->ni", w, known.of_rows[pattern])
         if self.kind == "shares":
-            # The error of the sum, s: row vectors over the positive coefficients, added up. The
-            # rows become v_i − a_i s.
-            of_sum = inverses.sum(axis=1)
-            mixed = (products @ of_sum[:, None, :, None])[..., 0]
-            of_sums = np.einsum("pi,qij,pj->pq", of_sum, Q, of_sum)
-            variances -= 2 * parts * np.einsum("nq,nqi->ni", w, mixed[pattern])
-            variances += squares * (w * of_sums[pattern]).sum(axis=1)[:, None]
+            # The rows become v_i − a_i s.
+            variances -= 2 * parts * np.einsum("nq,nqi->ni", w, known.mixed[pattern])
+            variances += squares * (w * known.of_sum[pattern]).sum(axis=1)[:, None]
         # rounding may leave a variance of zero below it
         errors: Array = np.sqrt(np.maximum(variances, 0.0))
         if self.kind == "fcls":
@@ -231,19 +270,6 @@ class _ErrorModel:
         rows[every, fixed] = -(rows * others[:, :, None]).sum(axis=1)
         return rows
 
-    def _noise(
-        self, patterns: Array, inverses: Array, pattern: Array, squares: Array, residuals: Array
-    ) -> Array:
-        """Return the variance of the noise of each pixel: what the variants do not explain."""
-        free = self.n_bands - patterns.sum(axis=1)
-        if self.kind == "fcls":
-            free = free + 1
-        free = free + self.stiffness * inverses.sum(axis=(1, 2))
-        inside = np.einsum("pij,kij->pk", inverses, self.variability.products)
-        expected = (squares * (self.variability.traces - inside[pattern])).sum(axis=1)
-        degrees = np.where(free > 0, free, np.nan)[pattern]
-        return np.asarray(np.maximum(residuals**2 - expected, 0.0) / degrees)
-
 
 def distinct_patterns(positive: Array) -> tuple[Array, Array]:
     """Return the different rows of booleans (n, r), and which of them each row is."""
@@ -252,7 +278,14 @@ def distinct_patterns(positive: Array) -> tuple[Array, Array]:
         patterns, pattern = np.unique(positive, axis=0, return_inverse=True)
         return patterns, pattern.ravel()
     # a number tells rows apart much faster
-    numbers = positive @ (1 << np.arange(r))
+    bits = np.arange(r)
+    numbers = positive @ (1 << bits)
+    if r <= 16:
+        place = np.zeros(1 << r, dtype=np.intp)
+        place[numbers] = 1
+        found = np.flatnonzero(place)
+        place[found] = np.arange(found.size)
+        return (found[:, None] >> bits) & 1 > 0, place[numbers]
     _, first, pattern = np.unique(numbers, return_index=True, return_inverse=True)
     return positive[first], pattern
 
