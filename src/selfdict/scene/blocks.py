@@ -14,6 +14,7 @@ from selfdict._validation import Array, largest_size
 from selfdict.compute.threads import n_threads
 from selfdict.files.cube import standard_name
 from selfdict.files.lazy import BLOCK_BYTES
+from selfdict.kernels.columns import squared_norms
 from selfdict.scene.metadata import declared_nodata, scaling_of
 from selfdict.scene.model import as_scene
 
@@ -97,20 +98,22 @@ def block_matrix(part: xr.DataArray, bands: Array) -> tuple[Array, Array]:
     gains, offsets = scaling_of(part)
     gain = gains[bands]
     offset = offsets[bands]
+    is_scaled = bool((gain != 1).any() or (offset != 0).any())
     # Damaged values may overflow or be signalling NaNs.
     with np.errstate(all="ignore"):
+        # A copy only for what is written below: the stored values may be those of the user.
+        M = raw.astype(float_dtype(raw.dtype), copy=is_scaled)
         # The no-data value is one of the stored values: compare before these are scaled.
-        valid = _holds_data(raw, declared_nodata(part))
+        valid = _holds_data(raw, M, declared_nodata(part))
         valid &= ~is_impossible(raw, gain, offset)
         if "valid" in part.coords:
             valid &= part["valid"].values.ravel().astype(bool)
-        M = raw.astype(float_dtype(raw.dtype))
         # In the dtype of the matrix: a float64 factor must not turn float32 values into float64.
         if (gain != 1).any():
             M *= gain.astype(M.dtype)[:, None]
         if (offset != 0).any():
             M += offset.astype(M.dtype)[:, None]
-        if (gain != 1).any() or (offset != 0).any():
+        if is_scaled:
             # The product of a large value and a large gain may leave the range of the dtype.
             valid &= (np.abs(M) <= largest_size(M.dtype)).all(axis=0)
     return M, valid
@@ -147,17 +150,21 @@ def cut(scene: xr.DataArray, parts: list[tuple[slice, slice]] | None = None) -> 
         yield Block(number, rows, columns, scene.sizes["x"], scene.isel(y=rows, x=columns))
 
 
-def _holds_data(raw: Array, nodata: float | None) -> Array:
-    """Return which columns of stored values are pixels with data."""
+def _holds_data(raw: Array, M: Array, nodata: float | None) -> Array:
+    """Return which columns of stored values are pixels with data; M are the same as floats."""
     # All zeros is what sensors and mosaics write outside the image, declared or not.
     if raw.dtype.kind == "f":
-        # The extremes tell in two passes without a copy: NaN, infinity and damaged values that are
-        # too large to compute with are among them.
-        lowest = raw.min(axis=0)
-        highest = raw.max(axis=0)
-        most = largest_size(float_dtype(raw.dtype))
-        valid = np.asarray((lowest >= -most) & (highest <= most))
-        valid &= ~is_all_zero(lowest, highest, raw.dtype)
+        most = largest_size(M.dtype)
+        # Norms, in one pass, tell of most pixels that no value is NaN or too large to compute with,
+        # and that the largest is not too small. The extremes tell of the others.
+        squares = squared_norms(M)
+        valid = (squares <= most**2) & (squares * most**2 >= len(M))
+        others = np.flatnonzero(~valid)
+        if others.size:
+            lowest = M[:, others].min(axis=0)
+            highest = M[:, others].max(axis=0)
+            valid[others] = (lowest >= -most) & (highest <= most)
+            valid[others] &= ~is_all_zero(lowest, highest, M.dtype)
     else:
         valid = np.asarray(raw.any(axis=0))
     # A single zero is a measurement (a dark pixel in an absorption band): declared as no-data, zero

@@ -10,12 +10,11 @@ import xarray as xr
 
 from selfdict._errors import warn_caller
 from selfdict._validation import Array
-from selfdict.abundances import Illumination, Variability, fcls, nnls, shares, standard_errors
-from selfdict.abundances.least_squares import MANY_ENDMEMBERS
+from selfdict.abundances import Illumination, Variability, nnls, shares, standard_errors
+from selfdict.abundances.column_solver import Fit
+from selfdict.abundances.least_squares import MANY_ENDMEMBERS, fit_fixed_sum, fit_soft_sum
 from selfdict.abundances.shares import as_shares, unit_columns
 from selfdict.compute.deadline import in_words, predicted_seconds
-from selfdict.compute.threads import for_slices, single_threaded_blas
-from selfdict.kernels.columns import squared_norms
 from selfdict.scene.blocks import Block, block_matrix, blocks, map_of
 from selfdict.scene.choose import Choice
 from selfdict.scene.passes import over_blocks
@@ -27,7 +26,6 @@ from selfdict.scene.write import as_bands, write_zarr, write_zarr_block
 # A residual stands out if it is above the median by so many median deviations.
 _DEVIATIONS = 6
 _MOST_OUTLIERS = 512  # of a block whose spectra are kept
-_COLUMNS = 1024  # pixels whose residuals are formed at a time: they stay in cache
 _LONG = 60.0  # seconds of mapping that are announced
 # The maps by the names that a result has for them, and the name of the values in each.
 _VALUES = {
@@ -129,17 +127,20 @@ class FitBlock:
         """Fit the pixels of the block; write the maps if there is a folder for them."""
         M, valid = block_matrix(block.scene, self.bands)
         maps = self.empty_maps(block.scene.shape[1:])
-        maps["valid"][:] = valid.reshape(maps["valid"].shape)
-        pixels = block.pixels
-        # Indexing by booleans copies, which is not needed if all pixels hold data.
+        # the same memory with the pixels along one axis
+        flat = {name: values.reshape(*values.shape[:-2], -1) for name, values in maps.items()}
+        flat["valid"][:] = valid
+        # Indexing by numbers copies, which is not needed if all pixels hold data.
+        where: Any = slice(None)
         if not valid.all():
-            M = M[:, valid]
-            pixels = pixels[valid]
+            where = np.flatnonzero(valid)
+            M = M[:, where]
+        pixels = block.pixels[where]
         totals = self.no_totals()
         found = np.zeros(0, dtype=np.intp)
         if pixels.size:
-            totals = self._fit(M, pixels, maps)
-            errors = maps["errors"][maps["valid"]]
+            totals = self._fit(M, pixels, flat, where)
+            errors = flat["errors"][where]
             found = np.flatnonzero(errors > outlier_limit(errors))
             # evenly, so that there are some of every place
             found = found[:: 1 + found.size // _MOST_OUTLIERS]
@@ -171,46 +172,49 @@ class FitBlock:
             maps["brightness"] = np.full(shape, np.nan, dtype)
         return maps
 
-    def _fit(self, M: Array, pixels: Array, maps: dict[str, Array]) -> Totals:
-        """Fit pixels M (m, n) and fill the maps."""
-        n_negative = int(np.count_nonzero(M < 0))
+    def _fit(self, M: Array, pixels: Array, maps: dict[str, Array], where: Any) -> Totals:
+        """Fit pixels M (m, n) and fill the maps ``where`` they lie."""
         lowest = float(M.min())
-        other_errors = [_squared_residuals(U, M, nnls(U, M)).sum() for U in self.others]
-        H, U = self._coefficients(M)
-        norms = squared_norms(M)
-        errors = _squared_residuals(U, M, H)
-        valid = maps["valid"]
+        n_negative = 0
+        if lowest < 0:
+            n_negative = int(np.count_nonzero(M < 0))
+        fits = (fit_soft_sum(U, M, 0.0, with_residuals=True) for U in self.others)
+        other_errors = [fit.squared_residuals.sum() for fit in fits]
+        fit, U = self._fitted(M)
+        H = fit.H
+        norms = fit.squared_norms
+        errors = np.sqrt(fit.squared_residuals)
         if self.with_uncertainty:
-            maps["uncertainty"][:, valid] = self._standard_errors(U, H, np.sqrt(errors))
+            maps["uncertainty"][:, where] = self._standard_errors(U, H, errors)
         if self.illumination is not None:
-            maps["brightness"][valid] = H.sum(axis=0)
+            maps["brightness"][where] = H.sum(axis=0)
         if self.method in ("shares", "unit"):
             H = as_shares(H)
-        maps["abundances"][:, valid] = H
-        maps["errors"][valid] = np.sqrt(errors)
+        maps["abundances"][:, where] = H
+        maps["errors"][where] = errors
         # A pixel of zeros is fitted exactly by no endmember at all.
-        maps["residual"][valid] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
+        maps["residual"][where] = errors / np.sqrt(np.where(norms > 0, norms, 1.0))
         return Totals(
             squared_other_errors=np.array(other_errors),
             peaks=np.stack([H.max(axis=1), pixels[H.argmax(axis=1)]], axis=1),
             n_valid=M.shape[1],
             squared_norm=float(norms.sum()),
-            squared_error=float(errors.sum()),
+            squared_error=float(fit.squared_residuals.sum()),
             n_values=M.size,
             n_negative=n_negative,
             lowest=lowest,
         )
 
-    def _coefficients(self, M: Array) -> tuple[Array, Array]:
-        """Return coefficients, and the spectra that they are relative to."""
+    def _fitted(self, M: Array) -> tuple[Fit, Array]:
+        """Return the fit, and the spectra that its coefficients are relative to."""
         if self.illumination is not None:
-            return self.illumination.coefficients(M), self.illumination.spectra
-        if self.method == "nnls":
-            return nnls(self.U, M), self.U
+            return self.illumination.fit(M, with_residuals=True), self.illumination.spectra
         if self.method == "fcls":
-            return fcls(self.U, M), self.U
-        U = unit_columns(self.U)
-        return nnls(U, M), U
+            return fit_fixed_sum(self.U, M, with_residuals=True), self.U
+        U = self.U
+        if self.method == "unit":
+            U = unit_columns(U)
+        return fit_soft_sum(U, M, 0.0, with_residuals=True), U
 
     def _standard_errors(self, U: Array, H: Array, residuals: Array) -> Array:
         kind = self.method
@@ -227,19 +231,6 @@ def outlier_limit(errors: Array) -> float:
     """Return the residual from which on one stands out."""
     typical = np.median(errors)
     return float(typical + _DEVIATIONS * np.median(np.abs(errors - typical)))
-
-
-def _squared_residuals(U: Array, M: Array, H: Array) -> Array:
-    """Return ‖m − U h‖² of every pixel, in the precision of M and summed in float64."""
-    squares = np.empty(M.shape[1])
-
-    def task(start: int, stop: int) -> None:
-        columns = slice(start, stop)
-        squares[columns] = squared_norms(M[:, columns] - U @ H[:, columns])
-
-    with single_threaded_blas():
-        for_slices(task, len(squares), _COLUMNS)
-    return squares
 
 
 @dataclass(frozen=True)
