@@ -41,12 +41,12 @@ _SHOWS_ALL = "selfdict.help_all"
 class Argument(click.Argument):
     """A path that has to be given, which the help describes as it describes an option."""
 
-    panel = "Input"
     rare = False
 
-    def __init__(self, name: str, help: str) -> None:
+    def __init__(self, name: str, help: str, panel: str = "Input") -> None:
         super().__init__([name], type=click.Path(path_type=Path))
         self._help = help
+        self.panel = panel
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """Return the row of the help."""

@@ -1,6 +1,7 @@
 """The options of the commands: each is declared once, with its panel in the help.
 
-The lists have the order in which the help shows them.
+The lists have the order in which the help shows them. An option without a default has that of
+:class:`selfdict.scene.options.UnmixOptions`.
 """
 
 import shlex
@@ -142,13 +143,11 @@ UNMIX = [
     _model(
         "--method",
         type=click.Choice(["fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"]),
-        default="fgnsr",
         help="How pure pixels are chosen; default: fgnsr.",
     ),
     _model(
         "--candidates",
         type=Number(int, 1, "all", "auto"),
-        default="auto",
         help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. 'auto', "
         "the default: all if that is predicted to take at most a minute, or 0.4 of a time limit, "
         "else 500.",
@@ -156,14 +155,12 @@ UNMIX = [
     _model(
         "--mu",
         type=Number(float, 0, "auto"),
-        default="auto",
         rare=True,
         help="fgnsr: the penalty on every pixel used; default: chosen automatically.",
     ),
     _model(
         "--smooth",
         type=Number(float, 0),
-        default=0.0,
         rare=True,
         help="fgnsr: spread the weight over similar pixels, by a quadratic term this many times "
         "the penalty; default: 0.",
@@ -171,14 +168,12 @@ UNMIX = [
     _model(
         "--endmembers",
         type=click.Choice(["auto", "pixels", "average"]),
-        default="auto",
         help="Pure pixels, or (fgnsr) averages over groups of nearly pure ones; default: averages "
         "where there are groups.",
     ),
     _model(
         "--abundances",
         type=click.Choice(["shares", "unit", "nnls", "fcls"]),
-        default="shares",
         help="Fractions of each pixel's area (shares, the default); shares relative to spectra of "
         "unit length, as in many published tables (unit); nonnegative coefficients (nnls); or the "
         "same summing to one (fcls).",
@@ -210,7 +205,7 @@ UNMIX = [
     ),
     Option(
         "--uncertainty/--no-uncertainty",
-        default=True,
+        default=None,
         rare=True,
         help="Also map the standard errors of the abundances; default: map them.",
     ),
@@ -259,7 +254,7 @@ RANK = [
 INFO = [*READING, _JSON]
 CONVERT = [
     *READING,
-    Argument("output", "Output file."),
+    Argument("output", "Output file.", panel="Output"),
     Option("--format", type=click.Choice(FORMATS), help="Default: by the suffix of the output."),
     _FORCE,
     _QUIET,

@@ -57,9 +57,9 @@ def _options(given: dict[str, Any]) -> UnmixOptions:
     """Return the settings of Python that options of the command stand for."""
     settings = {}
     for each in fields(UnmixOptions):
-        option = RENAMED.get(each.name, each.name)
-        if option in given:
-            settings[each.name] = given[option]
+        value = given.get(RENAMED.get(each.name, each.name))
+        if value is not None:
+            settings[each.name] = value
     for name in ("library", "names"):
         if given[name] is not None:
             settings[name] = read_library(given[name])
