@@ -177,16 +177,6 @@ def test_the_folder_has_a_name_by_default_and_is_not_replaced(cube, tmp_path, mo
     assert [path.name for path in tmp_path.iterdir()] == ["cube-unmixed"]
 
 
-def test_more_materials_than_bands_leave_the_comparison_out(cube, tmp_path):
-    result = run("unmix", cube, "-r", 4, "--bands", "1-3", "-o", tmp_path / "out", "--json")
-    assert result.exit_code == 0, result.stderr
-    record = json.loads(result.stdout)
-    assert len(record["pure_pixels"]) == 4
-    assert record["comparison"] == []
-    assert result.stderr.startswith("warning: 4 components are more than the 3 features (bands)")
-    assert len(result.stderr.splitlines()) == 1
-
-
 def test_a_library_gives_named_materials(truth, cube, tmp_path):
     names = [f"mineral {k}" for k in range(len(truth.endmembers))]
     library = build_library(truth.endmembers, names, truth.scene["wavelength"].values)

@@ -25,6 +25,7 @@ COMMANDS = {
         f"unmix cube.hdr -r 2 {QUICK} --names minerals.csv -o named",
         "unmix cube.hdr -r 2 --library minerals.csv -o chosen",
         f"unmix plain.npy -r 2 {QUICK} -o plain",
+        "unmix cube.hdr -r 4 --bands 1-3 --candidates 40 -o more",
         f"unmix cube.hdr -r 3 {QUICK} --bands 1-2 -o few",
         "unmix cube.hdr -r 1000 -o many",
         "unmix cube.hdr -r some",

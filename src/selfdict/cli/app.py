@@ -219,7 +219,7 @@ def convert(output: Path, format: str | None, force: bool, quiet: bool, **readin
     source = Source(**reading)
     scene = source.read()
     targets = files_of(output, format)
-    check_free(targets, overwrite=force, inputs=source.files(), option="--force")
+    check_free(targets, overwrite=force, inputs=source.files())
     write_scene(scene, output, format, overwrite=force)
     if quiet:
         return
@@ -243,7 +243,7 @@ def identify(result: Path, library: Path, figure: Path | None, force: bool, json
         result = result / "endmembers.csv"
     if figure is not None:
         inputs = [*library_files(result), *library_files(library)]
-        check_free([figure], overwrite=force, inputs=inputs, option="--force")
+        check_free([figure], overwrite=force, inputs=inputs)
     endmembers = read_library(result)
     found = identified(endmembers, read_library(library))
     if figure is not None:

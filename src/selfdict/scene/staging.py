@@ -98,17 +98,11 @@ def _rank(path: Path) -> int:
     return int(path.suffix.lower() == ".hdr")
 
 
-def check_free(
-    paths: Iterable[Path],
-    *,
-    overwrite: bool,
-    inputs: Iterable[Path] = (),
-    option: str = "overwrite=True",
-) -> None:
+def check_free(paths: Iterable[Path], *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
     """Refuse to write to ``paths`` if one exists, unless it may be replaced.
 
-    Only files and zarr stores are ever replaced, with ``overwrite`` (which a user allows by
-    ``option``); never a link, another folder or one of the ``inputs``, by whatever name.
+    Only files and zarr stores are ever replaced, with ``overwrite``; never a link, another folder
+    or one of the ``inputs``, by whatever name.
     """
     found = [path for path in paths if os.path.lexists(path)]
     if not found:
@@ -120,7 +114,7 @@ def check_free(
         if not protected.isdisjoint(_identities(path)):
             raise SceneError(path, "is an input of this run; choose another output")
         if not overwrite:
-            raise SceneError(path, f"exists already; use {option} to replace it")
+            raise SceneError(path, "exists already; use overwrite=True to replace it")
         if path.is_symlink() or not (path.is_file() or _is_zarr_store(path)):
             raise SceneError(path, "is not a file or zarr store; choose another output")
 
