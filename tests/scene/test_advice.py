@@ -25,14 +25,6 @@ def test_auto_is_the_same_recommendation(varied):
     assert result.pixel_error <= 1.02 * advice.errors[advice.r - 1]
 
 
-def test_blocks_give_the_same(varied, monkeypatch):
-    whole = advise_rank(varied)
-    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 20_000)
-    parts = advise_rank(varied)
-    assert parts.r == whole.r
-    np.testing.assert_allclose(parts.errors, whole.errors, rtol=1e-6)
-
-
 def test_a_limit(varied):
     assert advise_rank(varied, 2).r == 2
     with pytest.raises(InputError):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scene_sample import full_scene
 
 from selfdict._validation import largest_size
 from selfdict.datasets import make_scene
@@ -67,15 +66,6 @@ def test_chunks_side_by_side_change_nothing(monkeypatch):
 )
 def test_chunks_follow_the_file(shape, packed, chunk):
     assert chunk_shape(shape, 4, packed, 2**30) == chunk
-
-
-def test_chunks_of_a_mapped_array_are_made_without_reading_it(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_BYTES", 5 * 7 * 4 * 2)
-    scene = full_scene()
-    chunked = module.in_row_chunks(scene)
-    assert chunked.chunks[1] == (2, 2, 2)
-    np.testing.assert_array_equal(chunked.values, scene.values)
-    assert module.in_row_chunks(chunked) is chunked
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"])

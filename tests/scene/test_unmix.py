@@ -68,19 +68,6 @@ def test_the_parts_put_together(truth, small_blocks, abundances):
     assert np.isnan(result.residual.values[~valid]).all()
 
 
-def test_the_truth_is_found(truth):
-    result = unmix(truth.scene, 3, method="spa", abundances="fcls")
-    good = truth.scene.good_band.values
-    wavelength = truth.scene.wavelength.values[good]
-    np.testing.assert_array_equal(result.endmembers.wavelength, wavelength)
-    order = [int(np.argmax(truth.abundances[:, row, column])) for row, column in result.pixels]
-    assert sorted(order) == [0, 1, 2]
-    valid = result.valid.values
-    expected = truth.abundances[order][:, valid]
-    np.testing.assert_allclose(result.abundances.values[:, valid], expected, atol=0.05)
-    np.testing.assert_allclose(result.endmembers, truth.endmembers[order][:, good], atol=0.02)
-
-
 def test_fgnsr_with_its_certificate(truth, expected):
     result = expected
     assert result.solution_pixels.shape == (40, 2)

@@ -30,6 +30,8 @@ def test_negative_values_are_used_as_they_are(dark):
     values = dark.values[:, result.pixels[:, 0], result.pixels[:, 1]]
     assert values.min() < 0
     np.testing.assert_array_equal(result.endmembers.values, values.T)
+    assert result.spread is None
+    assert result.counts is None
     model = FGNSR(3, random_state=0).fit(M.T)
     assert result.pixel_error == pytest.approx(model.reconstruction_err_, rel=1e-5)
     U = values.astype(np.float64)

@@ -108,15 +108,6 @@ def test_the_proof_is_about_the_groups_shown(truth, result):
     assert len(result.group_weights) == 3
 
 
-def test_pixels_have_no_spread(truth):
-    result = unmix(truth.scene, 3, candidates=60, endmembers="pixels", random_state=0)
-    assert result.spread is None
-    assert result.counts is None
-    assert result.relative_error == pytest.approx(result.pixel_error, rel=0.01)
-    values = truth.scene.values[:, result.pixels[:, 0], result.pixels[:, 1]]
-    np.testing.assert_array_equal(result.endmembers.values, values.T)
-
-
 def test_a_proof_that_was_not_asked_for_has_a_time_limit(truth, monkeypatch):
     limits = []
     prove = FGNSRMethod.prove
