@@ -17,6 +17,7 @@ from selfdict._validation import Array
 from selfdict.files.formats import FileFormat
 from selfdict.files.library_text import DELETED_BELOW
 from selfdict.files.reader import Reader
+from selfdict.scene.blocks import float_dtype
 from selfdict.scene.metadata import add_notes, wavelength_ranges
 from selfdict.scene.model import check_text
 
@@ -123,7 +124,7 @@ def build_library(
             "spectra must be numbers of shape (spectra, bands), "
             f"got {values.dtype} of {values.shape}"
         )
-    values = values.astype(np.float32 if values.dtype.itemsize < 8 else np.float64)
+    values = values.astype(float_dtype(values.dtype))
     values[~np.isfinite(values) | (values < DELETED_BELOW)] = np.nan
     texts = _texts(names, "name", len(values))
     if material is None:
