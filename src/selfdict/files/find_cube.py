@@ -125,7 +125,7 @@ def other_arrays(variables: Mapping[str, Variable], used: set[str]) -> list[str]
     if not others:
         return []
     names = " and ".join(sorted(used))
-    return [f"{names} is read; variable=… reads another array: {', '.join(others[:8])}"]
+    return [f"read: {names}; variable=… reads another array: {', '.join(others[:8])}"]
 
 
 def _coordinate_names(variables: Mapping[str, Variable]) -> set[str]:

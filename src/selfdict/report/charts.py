@@ -32,12 +32,13 @@ def band_axis(endmembers: xr.DataArray) -> tuple[Array, str]:
 
 
 def band_labels(data: xr.DataArray) -> list[str]:
-    """Return a label for each band: its name or number, and its wavelength if known."""
+    """Return a label for each band: its name (if short) or number, and its wavelength if known."""
     labels = [f"Band {number}" for number in band_numbers(data)]
     if "band_name" in data.coords:
         for k, value in enumerate(data["band_name"].values):
-            # Files may name some bands only.
-            labels[k] = str(value) or labels[k]
+            # Files may name some bands only, or name them by all that was done to them.
+            if 0 < len(str(value)) <= 40:
+                labels[k] = str(value)
     known = wavelengths(data)
     if known is not None:
         for k, nanometres in enumerate(known):

@@ -151,6 +151,8 @@ class Plan:
         bands = self.bands & look.used
         if not bands.any():
             raise InputError("no band is left: keep_bands=True uses all of them")
+        if bands.sum() == 1 and self.options.r != 1:
+            raise InputError("has one band: unmixing compares spectra of several")
         library = self.library
         if library is not None:
             library = library.isel(band=look.used[self.bands])

@@ -131,8 +131,8 @@ def _place(opened: Opened, ortho: bool) -> None:
     cube.load = load
     if "valid" in cube.coords:
         row, column = glt
-        is_valid = cube.coords["valid"][row, column]
-        cube.coords["valid"] = is_valid & (row >= 0) & (column >= 0)
+        is_unseen = (row < 0) | (column < 0)
+        cube.coords["valid"] = cube.coords["valid"][row, column] | is_unseen  # without data
     cube.shape = (cube.shape[0], *glt.shape[1:])
     # Square tiles of the map: the lines of the sensor run across the map at an angle, so that a row
     # of the map would touch many of them.
