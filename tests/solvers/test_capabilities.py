@@ -128,7 +128,10 @@ def never(*arguments, **options):
 
 @pytest.mark.parametrize("asked", ASKED, ids=names)
 def test_features_of_problems(asked):
-    assert solver_for("working_set", asked).asked(problem_with(asked)) == asked
+    problem = problem_with(asked)
+    assert solver_for("working_set", asked).asked(problem) == asked
+    there = problem.changed(_tensor_device="cuda:0")  # as if M had come from there
+    assert WorkingSet().asked(there) == asked | {Feature.GPU}
 
 
 @pytest.mark.parametrize("asked", IMPOSSIBLE, ids=names)
@@ -170,25 +173,6 @@ def test_solvers_take_what_they_declare_and_refuse_the_rest_before_work_starts(
     assert_feasible(solution)
     assert_on_target(solution, problem)
     assert solution.problem.smooth == problem.smooth
-
-
-@pytest.mark.parametrize("asked", [asked for asked in ASKED if Feature.GPU in asked], ids=names)
-@pytest.mark.parametrize("name", SOLVERS)
-def test_solvers_on_a_gpu_take_what_they_declare_and_refuse_the_rest(name, asked, monkeypatch):
-    """There need be no GPU: the check looks at what is asked for, not at what there is."""
-    problem = problem_with(asked)
-    there = problem.changed(_tensor_device="cuda:0")  # as if M had come from there
-    told = solver_for(name, asked)
-    cases = [(SOLVERS[name](), there)]
-    if has_setting(name, "device"):
-        cases += [(told, problem), (told, there)]
-    monkeypatch.setattr(SOLVERS[name], "_solve", never)
-    for solver, data in cases:
-        if is_declared(name, asked):
-            solver.check(data)
-            continue
-        with pytest.raises(UnsupportedError):
-            solver.solve(data)
 
 
 REFUSED = {

@@ -10,14 +10,13 @@ import reference
 from feasible import assert_feasible
 from selfdict import Problem, Solution, Status, certify, conic, fast_gradient, mu_heuristic
 from selfdict.columns.memory import MemoryColumns
-from selfdict.datasets import make_midpoints, make_mixtures
+from selfdict.datasets import make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.certificate import residual_of
 from selfdict.model.penalties import Quadratic
 from selfdict.solvers import search
 from selfdict.solvers.descent import StallRule, find_penalty
 from selfdict.solvers.gates import Gates, Screening, box_minimiser, violating_rows
-from selfdict.solvers.iteration import Iteration
 from selfdict.solvers.working_set import samples, working_set
 
 
@@ -448,26 +447,3 @@ def test_the_unit_of_single_precision_data_does_not_matter(exponent, solver):
     again = certify(other)
     assert again.objective == pytest.approx(other.objective, rel=1e-6)
     assert again.dual_bound <= again.objective
-
-
-@pytest.mark.parametrize(
-    ("solver", "state", "record"),
-    [(working_set, search.Search, "record"), (fast_gradient, Iteration, "_record")],
-)
-def test_an_interruption_inside_the_record_leaves_a_history_of_equal_lengths(
-    solver, state, record, monkeypatch
-):
-    whole, calls = getattr(state, record), []
-
-    def interrupted(self):
-        calls.append(None)
-        if len(calls) == 2:
-            self.history["objective"].append(np.nan)
-            raise KeyboardInterrupt
-        whole(self)
-
-    monkeypatch.setattr(state, record, interrupted)
-    solution = solver(make_midpoints(random_state=0)[0], 0.1)
-    assert solution.status is Status.INTERRUPTED
-    assert {len(values) for values in solution.history.values()} == {solution.n_iter + 1}
-    assert np.isfinite(solution.history["objective"]).all()

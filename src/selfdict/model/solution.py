@@ -1,6 +1,6 @@
 """What a solver returns, and the progress it reports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Self
@@ -273,6 +273,11 @@ class Solution:
         X = np.zeros((self.diagonal.shape[0], self.coef.shape[1]), dtype=self.coef.dtype)
         X[self.support] = self.coef
         return X
+
+
+def as_history(records: Sequence[Mapping[str, float]]) -> dict[str, Array]:
+    """Return the values that were recorded after each iteration as arrays by their names."""
+    return {name: np.array([record[name] for record in records]) for name in records[0]}
 
 
 def problem_of(solution: Solution) -> Problem:

@@ -16,7 +16,7 @@ from selfdict.model.certificate import residual_terms
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import clip_to_gates, project_omega
 from selfdict.model.problem import Problem, Target
-from selfdict.model.solution import Progress, Solution, Status, relative_gap
+from selfdict.model.solution import Progress, Solution, Status, as_history, relative_gap
 
 # iterations between two computations of the gap, each of which costs about half an iteration
 CHECK_EVERY = 25
@@ -156,8 +156,7 @@ class Iteration:
         # of the authors' rule for μ: the size of its steps, and the direction of the last one
         self.steering_size = 0.1
         self.steering_direction = 0
-        names = ("objective", "mu", "residual", "trace", "restart")
-        self.history: dict[str, list[float]] = {name: [] for name in names}
+        self.history: list[dict[str, float]] = []
         self._record()
 
     @property
@@ -183,7 +182,7 @@ class Iteration:
         self.alpha = alpha
         self.square = self._update_residual()
         # two restarts in a row would be plain gradient steps for ever
-        has_risen = self.objective > self.history["objective"][-1]
+        has_risen = self.objective > self.history[-1]["objective"]
         self.restarted = not self.restarted and has_risen
         if self.restarted:
             self.alpha = FIRST_ALPHA
@@ -280,15 +279,16 @@ class Iteration:
         return np.inf
 
     def _record(self) -> None:
-        values = {
-            "objective": self.objective,
-            "mu": self.mu,
-            "residual": np.sqrt(self.square),
-            "trace": float(self.diagonal.sum()),
-            "restart": float(self.restarted),
-        }
-        for name, value in values.items():
-            self.history[name].append(value)
+        # appended as one, so that an interruption finds it whole
+        self.history.append(
+            {
+                "objective": self.objective,
+                "mu": self.mu,
+                "residual": float(np.sqrt(self.square)),
+                "trace": float(self.diagonal.sum()),
+                "restart": float(self.restarted),
+            }
+        )
 
     def outcome(self, tol: float) -> Status | None:
         """Return how to end, if it is time: certified and on target, or no longer falling."""
@@ -327,7 +327,7 @@ class Iteration:
 
     def _is_flat(self) -> bool:
         """Whether the objective has not changed beyond rounding in the last 100 iterations."""
-        past = self.history["objective"][-4 * CHECK_EVERY :]
+        past = [values["objective"] for values in self.history[-4 * CHECK_EVERY :]]
         rounding = 10 * np.finfo(self.data.M.dtype).eps
         if len(past) < 4 * CHECK_EVERY:
             return False
@@ -335,14 +335,15 @@ class Iteration:
 
     def progress(self, iteration: int, seconds: float) -> Progress:
         """Return the snapshot for the callback."""
+        last = self.history[-1]
         return Progress(
             iteration=iteration,
-            objective=self.history["objective"][-1],
+            objective=last["objective"],
             gap=self.gap,
             seconds=seconds,
             mu=self.mu,
-            residual=self.history["residual"][-1],
-            trace=self.history["trace"][-1],
+            residual=last["residual"],
+            trace=last["trace"],
             n_active=int(np.count_nonzero(self.diagonal)),
         )
 
@@ -351,9 +352,6 @@ class Iteration:
         diagonal = self.diagonal.copy()
         support = np.flatnonzero(diagonal)
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
-        # an interruption may have left some of the lists longer than others
-        length = min(len(values) for values in self.history.values())
-        history = {name: np.asarray(values[:length]) for name, values in self.history.items()}
         problem = self.problem.with_mu(self.mu)
         coef = self.data.coefficients(self.Y[support], support)
         # projections end in Ω up to rounding errors in the precision of the data
@@ -364,7 +362,7 @@ class Iteration:
             diagonal=diagonal,
             objective=self.objective,
             problem=problem,
-            n_iter=length - 1,
+            n_iter=len(self.history) - 1,
             status=status,
-            history=history,
+            history=as_history(self.history),
         )

@@ -193,7 +193,7 @@ class Search:
         self.trace = 0.0
         # of all rows at the point, from above; infinite for closed ones, None if not known
         self.scores: Array | None = None
-        self.history: dict[str, list[float]] = {}
+        self.history: list[dict[str, float]] = []
         self.set_mu(mu)
         self.record()
 
@@ -283,25 +283,24 @@ class Search:
 
     def record(self) -> None:
         """Add the current point to the history."""
-        values = {
-            "objective": self.objective,
-            "dual_bound": self.bound,
-            "gap": self.gap,
-            "mu": self.mu,
-            "n_active": len(self.point.atoms),
-            "seconds": time.perf_counter() - self.started,
-        }
-        # an interruption may have left some of the lists longer than others
-        length = min(map(len, self.history.values()), default=0)
-        for name, value in values.items():
-            self.history.setdefault(name, [])[length:] = [value]
+        # appended as one, so that an interruption finds it whole
+        self.history.append(
+            {
+                "objective": self.objective,
+                "dual_bound": self.bound,
+                "gap": self.gap,
+                "mu": self.mu,
+                "n_active": len(self.point.atoms),
+                "seconds": time.perf_counter() - self.started,
+            }
+        )
 
     def report(self, n_active: int) -> None:
         """Call the callback; stop if it says so."""
         if self.callback is None:
             return
         progress = Progress(
-            iteration=len(self.history["objective"]) - 1,
+            iteration=len(self.history) - 1,
             objective=self.objective,
             gap=self.gap,
             seconds=time.perf_counter() - self.started,
@@ -321,7 +320,7 @@ class Search:
             self.point = point
             self._take_objective(view)
             # if it is worse than X = 0, a sample has led astray
-            if self.objective <= self.history["objective"][0]:
+            if self.objective <= self.history[0]["objective"]:
                 break
         found = view.screen(None, rough=False)
         self.bound = max(self.bound, found.dual_value + self.data.constant)

@@ -17,7 +17,14 @@ from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
-from selfdict.model.solution import Callback, Solution, Status, consistent_bound, relative_gap
+from selfdict.model.solution import (
+    Callback,
+    Solution,
+    Status,
+    as_history,
+    consistent_bound,
+    relative_gap,
+)
 from selfdict.solvers.base import Feature, Solver
 from selfdict.solvers.descent import SAMPLE_TOL, Descent, meet_target
 from selfdict.solvers.gates import Gates
@@ -256,8 +263,8 @@ def _solution(
     return replace(
         point,
         dual_bound=bound,
-        n_iter=len(search.history["objective"]) - 1,
+        n_iter=len(search.history) - 1,
         status=status,
-        history={name: np.asarray(values) for name, values in search.history.items()},
+        history=as_history(search.history),
         scores=search.scores_of(point, X),
     )
