@@ -92,9 +92,8 @@ def assert_same(result, expected):
     assert result.parameters == expected.parameters
 
 
-@pytest.mark.parametrize("suffix", [".tif", ".hdr"])
-def test_every_format_gives_what_one_process_gives(tmp_path, client, truth, suffix):
-    scene = read_scene(write_scene(truth.scene, tmp_path / f"cube{suffix}"))
+def test_a_file_gives_what_one_process_gives(tmp_path, client, truth):
+    scene = read_scene(write_scene(truth.scene, tmp_path / "cube.tif"))
     assert len(blocks(scene)) > 1
     expected = unmix(scene, 4, **OPTIONS)
     assert expected.parameters["n_fitted"] < 510 < expected.n_valid
@@ -115,13 +114,12 @@ def test_a_scene_in_memory_and_another_method(client, truth):
     np.testing.assert_allclose(result.abundances, expected.abundances, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("step", ["read", "abundances"])
-def test_losing_a_worker_changes_no_result(tmp_path, mortal_client, truth, expected, step):
+def test_losing_a_worker_changes_no_result(tmp_path, mortal_client, truth, expected):
     scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
     killed = []
 
     def kill_one(name, share):
-        if name == step and not killed:
+        if name == "abundances" and not killed:
             killed.append(kill_a_worker(mortal_client))
 
     result = unmix(
