@@ -3,7 +3,7 @@
 All points are the candidates if that takes little time. The solver spends its time on fits of all n
 columns by the k open rows: it takes as long as a number of such fits, which differs little between
 data sets. How many rows open, and how long the fit of a column takes, differs a lot. Both are
-measured on two samples of the columns; k grows like a power of n.
+measured on a sample of the columns; k grows like a power of n.
 """
 
 import time
@@ -24,6 +24,8 @@ from selfdict.solvers.working_set import WorkingSet
 
 # clusters of the paper's FGNSR-500
 N_CLUSTERS = 500
+# columns that are solved to predict how long all take
+SAMPLE_SIZE = 2000
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,35 @@ def choose_candidates(
 ) -> CandidateChoice:
     """Take all points if that typically takes at most a minute, else representatives."""
     seconds = typical_seconds(n_points, n_features, n_components)
-    return _choice(n_points, seconds, max_seconds, "")
+    if seconds <= _moderate_seconds(max_seconds):
+        return CandidateChoice(
+            None, f"All {n_points:,} points are candidates: they are few enough."
+        )
+    return CandidateChoice(
+        N_CLUSTERS,
+        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
+        "take too long.",
+    )
 
 
 def choose_by_samples(
     problem: Problem, n_components: int, max_seconds: float | None = None
 ) -> CandidateChoice:
-    """Do the same for given data; samples are solved where the size does not tell enough."""
+    """Do the same for given data; a sample is solved where the size does not tell enough."""
     n_features, n_points = problem.M.shape
     if not needs_samples(n_points, n_features, n_components, max_seconds):
         return choose_candidates(n_points, n_features, n_components, max_seconds)
     seconds = measured_seconds(problem, n_components)
-    return _choice(n_points, seconds, max_seconds, ", as predicted by samples")
+    predicted = f"about {in_words(seconds)}, as predicted by a sample."
+    if seconds <= _moderate_seconds(max_seconds):
+        return CandidateChoice(
+            None, f"All {n_points:,} points are candidates: solving takes {predicted}"
+        )
+    return CandidateChoice(
+        N_CLUSTERS,
+        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
+        f"take {predicted}",
+    )
 
 
 def needs_samples(
@@ -61,11 +80,11 @@ def needs_samples(
     moderate = _moderate_seconds(max_seconds)
     # no data that was seen takes so much more or less time than is typical
     is_open = moderate / 15 < seconds < moderate * 15
-    return is_open and n_points >= 40_000
+    return is_open and n_points >= 5 * SAMPLE_SIZE
 
 
 def typical_seconds(n_points: int, n_features: int, n_components: int) -> float:
-    """Return about how long the solver takes with all points as candidates, by their number."""
+    """Return the order of the time that all points as candidates take, by their number."""
     # on two cores: fitted to `python -m benchmarks working_set --growth`
     seconds = 10.0 * (n_points / 94_249) ** 1.4 * n_features / 162
     # more components mean a smaller penalty, which opens more rows: from runs with 6, 12, 20 and 40
@@ -74,24 +93,16 @@ def typical_seconds(n_points: int, n_features: int, n_components: int) -> float:
 
 
 def measured_seconds(problem: Problem, n_components: int) -> float:
-    """Return about how long the solver takes with all points as candidates, by two samples."""
+    """Return about how long the solver takes with all points as candidates, by a sample."""
     mu = problem.mu
     if mu is None:
         mu = mu_heuristic(weighted_columns(problem), n_components)
-    open_rows = []
-    for size in (1000, 2000):
-        sample = _sample(problem, mu, size)
-        solution = WorkingSet(tol=1e-2).solve(sample)
-        open_rows.append(max(1, solution.support.size))
-    # Open rows grow with exponents between 0.2 and 0.4. That of two samples is uncertain: take the
-    # mean of it and a typical one.
-    growth = 0.5 * (0.3 + float(np.log2(open_rows[1] / open_rows[0])))
-    growth = min(max(growth, 0.15), 0.45)
-    ratio = problem.n_points / sample.n_points
-    # The solver took as long as 7 to 13 fits from zero on two scenes of 94,249 pixels, with and
-    # without variants of their materials, and on Dirichlet mixtures of 200,000 points. Threads were
-    # busy for 0.85 of its time.
-    of_all_threads = 9.5 * _fit_seconds(solution) * ratio ** (1 + growth)
+    solution = WorkingSet(tol=1e-2).solve(_sample(problem, mu, SAMPLE_SIZE))
+    # The solver took as long as 5 to 10 fits from zero of all columns by the rows that it opened,
+    # on scenes and mixtures of 10,000 to a million points. Compared with samples of 2000 columns,
+    # the rows grew with exponents between 0.07 and 0.39. Threads were busy for 0.85 of the time.
+    ratio = problem.n_points / SAMPLE_SIZE
+    of_all_threads = 8.0 * _fit_seconds(solution) * ratio ** (1 + 0.22)
     return float(of_all_threads / (0.85 * n_threads()))
 
 
@@ -125,22 +136,6 @@ def _moderate_seconds(max_seconds: float | None) -> float:
     if max_seconds is None:
         return 60.0
     return min(60.0, 0.4 * max_seconds)  # the rest is to choose and prove
-
-
-def _choice(
-    n_points: int, seconds: float, max_seconds: float | None, basis: str
-) -> CandidateChoice:
-    """Judge a predicted time; ``basis`` says where it comes from."""
-    predicted = f"about {in_words(seconds)}{basis}"
-    if seconds <= _moderate_seconds(max_seconds):
-        return CandidateChoice(
-            None, f"All {n_points:,} points are candidates: solving takes {predicted}."
-        )
-    return CandidateChoice(
-        N_CLUSTERS,
-        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
-        f"take {predicted}.",
-    )
 
 
 def choose_penalty(problem: Problem, n_components: int, deadline: Deadline | None = None) -> float:
