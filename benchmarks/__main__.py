@@ -18,6 +18,7 @@ NAMES = (
     "dirichlet",
     "smooth",
     "wide",
+    "prediction",
     "many_components",
     "library",
     "identification",
