@@ -101,13 +101,6 @@ def test_a_scale_for_each_band_and_a_missing_value(tmp_path):
         read_scene(path)
 
 
-def test_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 60)
-    scene = read_scene(write(tmp_path / "cube.h5", cube=CUBE))
-    assert scene.data.numblocks == (1, 4, 1)
-    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1))
-
-
 def test_several_cubes_are_listed(tmp_path):
     path = write(tmp_path / "cube.h5", a__first=CUBE, b__second=CUBE + 1, flat=np.ones((2, 3)))
     with pytest.raises(SceneError):

@@ -1,4 +1,4 @@
-"""``python -m fuzz READER --files 1000 --seed 1``, in the folder of the tests: a long run."""
+"""Mutated files at length: ``cd tests; PYTHONPATH=files python -m fuzz READER --files 1000``."""
 
 import argparse
 import tempfile

@@ -107,7 +107,7 @@ def add_header(cube: StoredCube, header: envi.Header) -> None:
     """Add what an ENVI header beside the image says about its bands and values."""
     envi.describe(cube, header)
     cube.add_nodata(header.number("data ignore value"))
-    if np.any(np.asarray(cube.scale_factor) != 1):
+    if cube.scale_factor is not None and np.any(cube.scale_factor != 1):
         return
     # Other software writes scaled values as floating-point numbers, and copies the header.
     if cube.dtype.kind != "f":

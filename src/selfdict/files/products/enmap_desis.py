@@ -6,6 +6,7 @@ the same name. Names inside a sidecar are never used: all files are in one folde
 """
 
 import re
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -26,60 +27,46 @@ _CLOUDS = [rf"(|.*-)QL_QUALITY_{name}\.tiff?" for name in ("CLOUD", "CLOUDSHADOW
 _BANDS = "specific/bandCharacterisation/bandID"
 
 
-def _is_tiff(image: Path) -> bool:
-    return image.suffix.lower() in (".tif", ".tiff")
-
-
-def _files(path: Path) -> tuple[Path, Path | None, Path | None] | None:
-    """Return the image of a product, its ENVI header and its metadata; None without an image."""
+def _product(path: Path) -> tuple[str, Path | None, Path | None, Path | None]:
+    """Return whose product a file belongs to ("" for nobody's), image, header and metadata."""
     image, header, metadata = product_files(path, _IMAGE, _HEADER, _METADATA)
     if image is None:
-        return None
+        return "", None, None, None
+    name = image.name.upper()
+    is_tiff = image.suffix.lower() in (".tif", ".tiff")
     # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
-    if header is not None and _is_tiff(image) and tiff_of_header(header) is None:
+    if header is not None and is_tiff and tiff_of_header(header) is None:
         header = None
+    is_enmap = name.startswith("ENMAP")
+    sensor = ""
+    if is_tiff and (name.startswith("DESIS") or (header is not None and not is_enmap)):
+        sensor = "desis"
+    # Any other ENVI file may be called SPECTRAL_IMAGE, too.
+    elif is_tiff or is_enmap or metadata is not None:
+        sensor = "enmap"
+    return sensor, image, header, metadata
+
+
+def _required(path: Path) -> tuple[Path, Path | None, Path | None]:
+    _, image, header, metadata = _product(path)
+    if image is None:
+        raise InputError("contains no …SPECTRAL_IMAGE.TIF")
     return image, header, metadata
 
 
-def _required_files(path: Path) -> tuple[Path, Path | None, Path | None]:
-    files = _files(path)
-    if files is None:
-        raise InputError("contains no …SPECTRAL_IMAGE.TIF")
-    return files
-
-
-def _is_desis(image: Path, header: Path | None) -> bool:
-    """Whether an image is a GeoTIFF with an ENVI header, or of a name that says it is DESIS."""
-    name = image.name.upper()
-    has_header = header is not None and not name.startswith("ENMAP")
-    return _is_tiff(image) and (has_header or name.startswith("DESIS"))
-
-
-def _desis_files(path: Path) -> list[Path]:
-    files = _files(path)
-    if files is None or not _is_desis(*files[:2]):
+def _files_of(wanted: str, path: Path) -> list[Path]:
+    sensor, *files = _product(path)
+    if sensor != wanted:
         return []
     return [file for file in files if file is not None]
 
 
-def _enmap_files(path: Path) -> list[Path]:
-    files = _files(path)
-    if files is None or _is_desis(*files[:2]):
-        return []
-    image, _, metadata = files
-    # Any other ENVI file may be called SPECTRAL_IMAGE, too.
-    is_enmap = metadata is not None or image.name.upper().startswith("ENMAP")
-    if not _is_tiff(image) and not is_enmap:
-        return []
-    return [file for file in files if file is not None]
-
-
-@file_format("desis", title="DESIS", find=_desis_files)
+@file_format("desis", title="DESIS", find=partial(_files_of, "desis"))
 def read_desis(path: Path) -> StoredCube:
     """Read a product of DESIS, named by its image, its header, its metadata or its folder."""
     from selfdict.files import envi, geotiff
 
-    image, sidecar, _ = _required_files(path)
+    image, sidecar, _ = _required(path)
     cube = geotiff.read_image(image)
     if sidecar is None:
         cube.notes.append("…SPECTRAL_IMAGE.hdr is missing: the image is read as a plain GeoTIFF")
@@ -99,7 +86,7 @@ def read_desis(path: Path) -> StoredCube:
     return cube
 
 
-@file_format("enmap", suffixes=(".xml",), title="EnMAP", find=_enmap_files)
+@file_format("enmap", suffixes=(".xml",), title="EnMAP", find=partial(_files_of, "enmap"))
 def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False) -> StoredCube:
     """Read a product of EnMAP, named by its image, by its metadata or by its folder.
 
@@ -108,8 +95,8 @@ def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False)
     """
     from selfdict.files import envi, geotiff
 
-    image, _, metadata = _required_files(path)
-    if _is_tiff(image):
+    image, _, metadata = _required(path)
+    if image.suffix.lower() in (".tif", ".tiff"):
         cube = geotiff.read_image(image)
     else:
         cube = envi.read(image)
