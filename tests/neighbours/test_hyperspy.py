@@ -19,7 +19,8 @@ def test_decomposition(signal, cube, estimator):
     X = cube[0].reshape(-1, 30)
     results = signal.learning_results
     np.testing.assert_allclose(results.factors, estimator.components_.T)
-    np.testing.assert_allclose(results.loadings, estimator.transform(X))
+    # HyperSpy keeps its points in another order of memory, which changes how sums are rounded.
+    np.testing.assert_allclose(results.loadings, estimator.transform(X), atol=1e-12)
     assert signal.get_decomposition_loadings().data.shape == (4, 10, 12)
     assert signal.get_decomposition_factors().data.shape == (4, 30)
     model = signal.get_decomposition_model().data
