@@ -12,7 +12,8 @@ since π* does not fall.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from selfdict._validation import Array
 from selfdict.model.dual import best_scaling, rounded_down
 
 
+@dataclass(frozen=True, eq=False)
 class Penalty(ABC):
-    """The penalty of d rows at one μ: functions of each gate.
+    """The penalty of d rows at one μ: functions of each gate, and their slopes at zero.
 
     Newton's method takes value, gradient and curvature, the dual bound takes ``opening`` and
     ``conjugate``, the screening of rows ``slope``. A quadratic penalty a_i t + ½ b_i t², which
@@ -29,23 +31,20 @@ class Penalty(ABC):
     b = ``curvature``.
     """
 
+    slope: Array  # π_i'(0), (d,): the score above which a row opens; infinite for closed rows
+
     @property
     def quadratic(self) -> bool:
         """Whether π_i(t) is slope_i t + ½ curvature_i t²."""
         return False
 
-    @property
-    @abstractmethod
-    def slope(self) -> Array:
-        """π_i'(0), (d,): the score above which a row opens; infinite for rows that stay closed."""
-
-    @abstractmethod
-    def take(self, rows: Array) -> "Penalty":
+    def take(self, rows: Array) -> Self:
         """Return the penalty of some of the rows, by their indices."""
+        return replace(self, slope=self.slope[rows])
 
-    @abstractmethod
-    def closing(self, is_closed: Array) -> "Penalty":
+    def closing(self, is_closed: Array) -> Self:
         """Return the penalty that keeps the rows of a mask closed."""
+        return replace(self, slope=np.where(is_closed, np.inf, self.slope))
 
     @abstractmethod
     def value(self, t: Array) -> float:
@@ -101,7 +100,7 @@ class Penalty(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Quadratic(Penalty):
-    """π_i(t) = a_i t + ½ν t² with the prices a = μp ≥ 0, (d,) of float64.
+    """π_i(t) = a_i t + ½ν t² with the slopes a = μp ≥ 0, (d,) of float64.
 
     With ν = 0 it is the paper's penalty. With ν > 0 near-duplicates share the weight that one of
     them would have otherwise.
@@ -116,44 +115,33 @@ class Quadratic(Penalty):
     array([0. , 0.5])
     """
 
-    prices: Array
     nu: float = 0.0
 
     @property
     def quadratic(self) -> bool:
         return True
 
-    @property
-    def slope(self) -> Array:
-        return self.prices
-
-    def take(self, rows: Array) -> "Quadratic":
-        return Quadratic(self.prices[rows], self.nu)
-
-    def closing(self, is_closed: Array) -> "Quadratic":
-        return Quadratic(np.where(is_closed, np.inf, self.prices), self.nu)
-
     def value(self, t: Array) -> float:
-        return float(self.prices @ t + 0.5 * self.nu * (t @ t))
+        return float(self.slope @ t + 0.5 * self.nu * (t @ t))
 
     def gradient(self, t: Array) -> Array:
-        return np.asarray(self.prices + self.nu * t)
+        return np.asarray(self.slope + self.nu * t)
 
     def curvature(self, t: Array) -> Array:
         return np.full(len(t), self.nu)
 
     def opening(self, y: Array) -> Array:
         if self.nu == 0:
-            return np.where(y > self.prices, 1.0, 0.0)
-        return np.asarray(np.clip((y - self.prices) / self.nu, 0.0, 1.0))
+            return np.where(y > self.slope, 1.0, 0.0)
+        return np.asarray(np.clip((y - self.slope) / self.nu, 0.0, 1.0))
 
     def conjugate(self, y: Array) -> Array:
         # φ(z) = z²/(2ν) up to z = ν and z − ν/2 beyond, for z = y − a above zero
-        above = np.maximum(y - self.prices, 0.0)
+        above = np.maximum(y - self.slope, 0.0)
         t = self.opening(y)
         return np.asarray(t * (above - 0.5 * self.nu * t))
 
     def best_scaling(self, linear: float, quadratic: float, scores: Array) -> tuple[float, float]:
         if self.nu == 0:
-            return best_scaling(linear, quadratic, scores, self.prices)
+            return best_scaling(linear, quadratic, scores, self.slope)
         return super().best_scaling(linear, quadratic, scores)
