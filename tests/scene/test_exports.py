@@ -15,9 +15,11 @@ from selfdict.datasets import make_scene
 from selfdict.scene import (
     SceneError,
     read_library,
+    read_scene,
     unmix,
     write_dominant,
     write_pixels,
+    write_scene,
     write_spectra,
 )
 
@@ -105,6 +107,14 @@ def test_the_dominant_material_as_gdal_reads_it(result, tmp_path):
     assert tags["CLASS_2"] == names[2]
     rows = [[cell.text for cell in row] for row in band.iter("Row")]
     assert rows[1] == ["1", names[1], "0", "114", "178"]
+
+
+def test_a_header_beside_a_geotiff_is_written_as_envi(scene, tmp_path):
+    write_scene(scene, tmp_path / "cube.tif")
+    write_scene(scene + 1, tmp_path / "cube.hdr")
+    assert (tmp_path / "cube.hdr").read_text().startswith("ENVI")
+    np.testing.assert_array_equal(read_scene(tmp_path / "cube.hdr").values, scene.values + 1)
+    np.testing.assert_array_equal(read_scene(tmp_path / "cube.tif").values, scene.values)
 
 
 @pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")

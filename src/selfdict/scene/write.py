@@ -49,7 +49,7 @@ def write_scene(
         Of the format: ``interleave`` ("bsq", "bil", "bip") for ENVI.
     """
     target = Path(path)
-    name = format or format_by_suffix(target)
+    name = format or _written_format(target)
     title = format_named(name).title
     if name not in _WRITERS:
         raise SceneError(
@@ -66,11 +66,19 @@ def write_scene(
 
 def files_of(path: Path, format: str | None = None) -> list[Path]:
     """Return the files that :func:`write_scene` writes, the one that is asked for first."""
-    if (format or format_by_suffix(path)) != "envi":
+    if (format or _written_format(path)) != "envi":
         return [path]
     if path.suffix.lower() == ".hdr":
         return [path, path.with_suffix(".img")]
     return [path, path.with_suffix(".hdr")]
+
+
+def _written_format(path: Path) -> str:
+    """Return the format of a file by its name."""
+    # A header that is read may be that of a GeoTIFF beside it; one that is written is not.
+    if path.suffix.lower() == ".hdr":
+        return "envi"
+    return format_by_suffix(path)
 
 
 def as_bands(data: xr.DataArray) -> xr.DataArray:
