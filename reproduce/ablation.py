@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reproduce.outcome import Outcome, Request, Row, progress, subplots
-from reproduce.rows import solve_at_heuristic, svd_limit
+from reproduce.rows import solve_at_heuristic
 from reproduce.scenes import Scene, generated, load_all, own_rank
 from selfdict._validation import Array
 from selfdict.datasets import make_mixtures
@@ -20,6 +20,7 @@ from selfdict.metrics import mrsa, relative_error
 from selfdict.model import Problem, Solution
 from selfdict.peers import Clusters, h2nmf
 from selfdict.readout import select_indices
+from selfdict.readout.bounds import rank_limit
 from selfdict.reductions import Candidates
 from selfdict.solvers import WorkingSet
 
@@ -62,7 +63,7 @@ def ablation(request: Request) -> Outcome:
         models = MODELS[:2]
     rows: list[Row] = []
     for kind, scene, r in _cases(request):
-        limit = svd_limit(scene.M, r)
+        limit = 100 * rank_limit(scene.M, r)
         # Variants with the same number of candidates share their clusters.
         clusters_of: dict[int, Clusters] = {}
         for model in models:

@@ -99,18 +99,6 @@ def row(
     }
 
 
-def svd_limit(M: Array, r: int) -> float:
-    """Return the relative error in percent of the best approximation of rank r.
-
-    It is a lower bound on the error of every selection of r pixels.
-    """
-    # The squares of the singular values, from a matrix as small as the number of bands.
-    eigenvalues = np.linalg.eigvalsh(M @ M.T)[::-1]
-    # Rounding can make the smallest ones negative.
-    rest = max(eigenvalues[r:].sum(), 0.0)
-    return 100 * float(np.sqrt(rest / eigenvalues.sum()))
-
-
 def _vca_row(scene: Scene, name: str, subset: Array, r: int, seed: int) -> Row:
     """Return the mean of ten runs, since VCA is random; the pixels are those of the best run."""
     runs = []

@@ -18,7 +18,7 @@ from reproduce.paper import (
     PrintedScene,
     authors_results,
 )
-from reproduce.rows import CANDIDATES, OURS, scene_rows, svd_limit
+from reproduce.rows import CANDIDATES, OURS, scene_rows
 from reproduce.scenes import (
     Scene,
     generated,
@@ -27,6 +27,7 @@ from reproduce.scenes import (
     own_rank,
     requested_scenes,
 )
+from selfdict.readout.bounds import rank_limit
 
 # Rows of table 1: the printed values (cost, memory, parameters, whether columns must be normalised,
 # seconds) and the name of the method that is timed.
@@ -202,7 +203,7 @@ def _summary(scene: Scene, r: int, rows: list[Row], authors_best: float | None) 
     # The variants of FGNSR are all ours.
     peers = [row for row in rows if not row["method"].startswith("FGNSR")]
     best_peer = min(peers, key=lambda row: row["relative_error"])
-    limit = svd_limit(scene.M, r)
+    limit = 100 * rank_limit(scene.M, r)
     share = None
     # No method gets below the limit: only what is above it can be compared as a ratio.
     if authors_best is not None:

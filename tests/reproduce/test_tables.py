@@ -60,13 +60,6 @@ def test_fgnsr_on_candidates_is_what_the_estimator_does():
     assert np.array_equal(K, FGNSR(4, **options).fit(scene.M.T).indices_)
 
 
-def test_svd_limit_is_the_error_of_the_truncated_svd():
-    M = np.random.default_rng(0).random((12, 30))
-    U, s, V = np.linalg.svd(M, full_matrices=False)
-    error = np.linalg.norm(M - (U[:, :3] * s[:3]) @ V[:3]) / np.linalg.norm(M)
-    assert rows.svd_limit(M, 3) == pytest.approx(100 * error)
-
-
 def test_printed_tables_are_complete_and_fgnsr_is_the_best_entry_of_each():
     for scene in (paper.URBAN, paper.SAN_DIEGO, paper.TERRAIN):
         for r in scene.ranks:
