@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from selfdict._validation import as_count, as_scalar
+from selfdict.compute.deadline import Deadline
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.certificate import with_certificate
 from selfdict.model.losses import Loss
@@ -81,6 +82,7 @@ class FastGradient(Solver):
     def _iterate(self, iteration: Iteration, callback: Callback | None) -> Status:
         """Step until something says to stop; return what."""
         started = time.perf_counter()
+        deadline = Deadline(self.max_seconds)
         for k in range(1, self.max_iter + 1):
             iteration.step(self._steers(iteration, k))
             # tol = 0 asks for the plain method, without the cost of a certificate on the way
@@ -91,7 +93,7 @@ class FastGradient(Solver):
             seconds = time.perf_counter() - started
             if callback is not None and callback(iteration.progress(k, seconds)):
                 return Status.STOPPED_BY_CALLBACK
-            if self.max_seconds is not None and seconds > self.max_seconds:
+            if deadline.passed:
                 return Status.MAX_SECONDS
         return Status.MAX_ITER
 

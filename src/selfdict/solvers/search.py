@@ -12,6 +12,7 @@ from selfdict._errors import UnsupportedError
 from selfdict._validation import Array
 from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.protocol import Columns
+from selfdict.compute.deadline import Deadline
 from selfdict.compute.device import Device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
@@ -179,9 +180,7 @@ class Search:
         self.callback = callback
         self.small = small or SMALL
         self.started = time.perf_counter()
-        self.deadline = np.inf
-        if max_seconds is not None:
-            self.deadline = self.started + max_seconds
+        self.deadline = Deadline(max_seconds)
         # the best point; replaced as one, so that an interruption finds it whole
         self.point = ALL_CLOSED
         self.likely: Array | None = None  # rows that may open; None: any
@@ -278,7 +277,7 @@ class Search:
         # one assignment: an interruption finds either the old point or the new one
         self.point = Point(gates.atoms, gates.t)
         self.scores = None
-        if time.perf_counter() > self.deadline:
+        if self.deadline.passed:
             raise Stop(Status.MAX_SECONDS)
 
     def record(self) -> None:
