@@ -97,6 +97,7 @@ def describe(source: Source) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "file": source.label,
         "format": source.format,
+        "variable": None,
         "bands": n_bands,
         "rows": n_rows,
         "columns": n_columns,
@@ -119,6 +120,8 @@ def describe(source: Source) -> dict[str, Any]:
         "bands_left_out": look.left_out.tolist(),
         "findings": [in_command_words(sentence) for sentence in look.sentences],
     }
+    if source.format in ("netcdf", "hdf5", "zarr", "mat"):
+        facts["variable"] = scene.name
     if "good_band" in scene.coords:
         facts["bad_bands"] = int((~scene["good_band"].values.astype(bool)).sum())
     crs = crs_of(scene)

@@ -53,7 +53,6 @@ def read(
         layout = None
     cube = read_cube(variables, variable, layout, n_bands)
     cube.notes = notes + cube.notes
-    cube.name = "reflectance"
     # The class of an array of MATLAB does not tell the type that it is stored in.
     cube.dtype = cube.load(slice(0, 1), slice(0, 1), slice(0, 1)).dtype.newbyteorder("=")
     for each in variables.values():

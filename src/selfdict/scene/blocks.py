@@ -14,7 +14,6 @@ from selfdict._validation import Array, largest_size
 from selfdict.compute.threads import n_threads
 from selfdict.files.cube import standard_name
 from selfdict.files.lazy import BLOCK_BYTES
-from selfdict.kernels.columns import squared_norms
 from selfdict.scene.metadata import declared_nodata, scaling_of
 from selfdict.scene.model import as_scene
 
@@ -156,8 +155,10 @@ def _holds_data(raw: Array, M: Array, nodata: float | None) -> Array:
     if raw.dtype.kind == "f":
         most = largest_size(M.dtype)
         # Norms, in one pass, tell of most pixels that no value is NaN or too large to compute with,
-        # and that the largest is not too small. The extremes tell of the others.
-        squares = squared_norms(M)
+        # and that the largest is not too small. The extremes tell of the others. (The kernel of the
+        # solvers would load Numba, which takes longer than the rest of ``selfdict info``.)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->j", M, M)
         valid = (squares <= most**2) & (squares * most**2 >= len(M))
         others = np.flatnonzero(~valid)
         if others.size:
