@@ -1,6 +1,6 @@
 """What a reader returns: a cube in a file, and what the file says about it; names of dims."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -162,6 +162,14 @@ class StoredCube:
                 setattr(self, key, values[keep])
         if self.band_name is not None:
             self.band_name = [self.band_name[k] for k in index]
+
+
+def parse_floats(texts: Iterable[str]) -> Array | None:
+    """Return texts as numbers, None if one of them is no number."""
+    try:
+        return np.array([float(text) for text in texts], dtype=np.float64)
+    except ValueError:
+        return None
 
 
 def whole_nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:

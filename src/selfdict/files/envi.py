@@ -10,7 +10,7 @@ import numpy as np
 
 from selfdict._display import plain
 from selfdict._errors import SceneError
-from selfdict.files.cube import Array, StoredCube, whole_nodata
+from selfdict.files.cube import Array, StoredCube, parse_floats, whole_nodata
 from selfdict.files.grid import add_map
 from selfdict.files.paths import ENVI_SUFFIXES, files_in, header_names, is_plain_file, read_bytes
 from selfdict.files.wavelengths import describe_bands
@@ -64,12 +64,10 @@ class Header:
         text = self.fields.get(name)
         if not text:
             return None
-        try:
-            return float(text)
-        except ValueError:
-            raise SceneError(
-                self.path, f"'{name}' must be a number, the header says {text[:40]!r}"
-            ) from None
+        values = parse_floats([text])
+        if values is None:
+            raise SceneError(self.path, f"'{name}' must be a number, the header says {text[:40]!r}")
+        return float(values[0])
 
     def entries(self, name: str) -> list[str]:
         """Return the entries of a field that is a list; none if there is no such field."""
@@ -86,10 +84,10 @@ class Header:
             return None
         if len(entries) != n:
             raise SceneError(self.path, f"'{name}' lists {len(entries)} values for {n} bands")
-        try:
-            return np.array([float(entry) for entry in entries])
-        except ValueError:
-            raise SceneError(self.path, f"'{name}' must be a list of numbers") from None
+        values = parse_floats(entries)
+        if values is None:
+            raise SceneError(self.path, f"'{name}' must be a list of numbers")
+        return values
 
 
 def parse_fields(text: str) -> dict[str, str]:

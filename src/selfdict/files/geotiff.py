@@ -16,7 +16,7 @@ from rasterio.windows import Window
 
 from selfdict._errors import InputError
 from selfdict.files import envi
-from selfdict.files.cube import Array, StoredCube, whole_nodata
+from selfdict.files.cube import Array, StoredCube, parse_floats, whole_nodata
 from selfdict.files.paths import check_plain, header_names, is_plain_file, tiff_of_header
 from selfdict.files.wavelengths import add_stac_bands, describe_bands, wavelengths_in
 
@@ -233,10 +233,7 @@ def _texts(cube: StoredCube, fields: Mapping[str, list[str]], *names: str) -> li
 
 def _float_array(texts: list[str]) -> Array | None:
     """Return finite numbers, or None if a text is not a number, or there are no texts."""
-    try:
-        values = np.array([float(text) for text in texts])
-    except ValueError:
-        return None
-    if values.size == 0 or not np.isfinite(values).all():
+    values = parse_floats(texts)
+    if values is None or values.size == 0 or not np.isfinite(values).all():
         return None
     return values

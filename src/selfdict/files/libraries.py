@@ -11,7 +11,7 @@ import numpy as np
 from selfdict._display import from_csv_cell
 from selfdict._errors import InputError, SceneError
 from selfdict.files import envi
-from selfdict.files.cube import Array
+from selfdict.files.cube import Array, parse_floats
 from selfdict.files.library_text import DELETED_BELOW, Record, read_records
 from selfdict.files.matlab_numpy import load_archive
 from selfdict.files.wavelengths import describe_bands, headings_of, parse_heading
@@ -153,7 +153,7 @@ def _read_csv(path: Path) -> StoredLibrary:
         columns[from_csv_cell(name.strip())] = [row[k] for row in lines[1:]]
     if len(columns) != len(lines[0]):
         raise InputError(f"has two columns of the same name; {_CSV_FORMS}")
-    if sum(_is_number(name) for name in columns) > 1:
+    if sum(parse_floats([name]) is not None for name in columns) > 1:
         return _spectra_in_rows(columns)
     # Columns that describe bands are taken out: what is left are spectra.
     listed = {}
@@ -174,7 +174,7 @@ def _read_csv(path: Path) -> StoredLibrary:
 
 def _spectra_in_rows(columns: Mapping[str, list[str]]) -> StoredLibrary:
     """Return spectra of which each is a row, below headings that are its wavelengths."""
-    headings = [name for name in columns if _is_number(name)]
+    headings = [name for name in columns if parse_floats([name]) is not None]
     texts = {name.lower(): column for name, column in columns.items() if name not in headings}
     wavelength = np.array([float(name) for name in headings])
     # No instrument covers two decades: these are values below no headings at all.
@@ -200,19 +200,11 @@ def _spectra_in_rows(columns: Mapping[str, list[str]]) -> StoredLibrary:
     return library
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _numbers(name: str, column: list[str]) -> Array:
-    try:
-        return np.array(column, dtype=np.float64)
-    except ValueError:
-        raise InputError(f"the column {name!r} holds no numbers; {_CSV_FORMS}") from None
+    values = parse_floats(column)
+    if values is None:
+        raise InputError(f"the column {name!r} holds no numbers; {_CSV_FORMS}")
+    return values
 
 
 def _add_bands(library: StoredLibrary, listed: Mapping[str, Array]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict._errors import SceneError
-from selfdict.files.cube import Array
+from selfdict.files.cube import Array, parse_floats
 from selfdict.files.paths import is_plain_file
 from selfdict.files.wavelengths import to_nanometres
 
@@ -127,14 +127,6 @@ def _table(path: Path, lines: list[str], n_columns: int) -> Array:
         return np.array(rows).reshape(len(rows), n_columns)
     except ValueError as error:
         raise SceneError(path, f"must hold {n_columns} numbers per line: {error}") from None
-
-
-def _line_numbers(line: str) -> list[float]:
-    """Return the numbers of a line, none if a word is no number."""
-    try:
-        return [float(word) for word in line.split()]
-    except ValueError:
-        return []
 
 
 def _is_ecostress(start: str) -> bool:
@@ -266,7 +258,9 @@ def _divide(path: Path, lines: list[str]) -> tuple[dict[str, str], list[str]]:
     """
     header: dict[str, str] = {}
     for k, line in enumerate(lines):
-        if "x units" in header and "y units" in header and len(_line_numbers(line)) == 2:
+        numbers = parse_floats(line.split())
+        is_data = numbers is not None and numbers.size == 2
+        if is_data and "x units" in header and "y units" in header:
             return header, lines[k:]
         name, colon, value = line.partition(":")
         if colon:

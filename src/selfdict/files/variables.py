@@ -9,7 +9,7 @@ import numpy as np
 from affine import Affine
 
 from selfdict._errors import InputError
-from selfdict.files.cube import Array, StoredCube, whole_nodata
+from selfdict.files.cube import Array, StoredCube, parse_floats, whole_nodata
 from selfdict.files.grid import add_crs, transform_from_numbers
 
 _PACKING = ("scale_factor", "add_offset")
@@ -95,10 +95,10 @@ def parse_numbers(value: Any, what: str) -> Array:
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     text = text_of(value)
-    try:
-        return np.array([float(entry) for entry in text.replace(",", " ").split()])
-    except ValueError:
-        raise InputError(f"{what} must hold numbers, the file says {text[:80]!r}") from None
+    numbers = parse_floats(text.replace(",", " ").split())
+    if numbers is None:
+        raise InputError(f"{what} must hold numbers, the file says {text[:80]!r}")
+    return numbers
 
 
 def unpacked(name: str, values: Array, attrs: Mapping[str, Any]) -> Array:
