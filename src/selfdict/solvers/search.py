@@ -250,6 +250,11 @@ class Search:
         for length, row, stored in zip(lengths, X, point.coef):
             moved += length * np.abs(row - stored[self.data.column_indices])
         reach = (1 + dot_error(len(moved) + len(X))) * float(moved @ (columns.s * columns.w))
+        # both that residual and the one of the scores, or the products it stands for, were rounded
+        weight = math.sqrt(float(columns.s @ columns.w**2))
+        fitted = float(columns.rows.lengths[open_atoms] @ point.diagonal[point.support])
+        size = math.sqrt(self.data.square) + fitted * weight
+        reach += 4 * dot_error(columns.n_features + len(X) + 64) * size * weight
         scores = np.zeros(len(point.diagonal))
         scores[self.data.row_indices] = self.scores + reach * columns.rows.lengths
         return scores
