@@ -158,7 +158,7 @@ def _holds_data(raw: Array, M: Array, nodata: float | None) -> Array:
         # and that the largest is not too small. The extremes tell of the others. (The kernel of the
         # solvers would load Numba, which takes longer than the rest of ``selfdict info``.)
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.einsum("ij,ij->j", M, M)
+            squares: Array = np.einsum("ij,ij->j", M, M)
         valid = (squares <= most**2) & (squares * most**2 >= len(M))
         others = np.flatnonzero(~valid)
         if others.size:
