@@ -240,7 +240,8 @@ def row_scores(
         rest = row_scores(M, theta, w, np.where(is_known, 0.0, v), D, device, slope)
         return np.where(is_known & counts, known, rest)
     rows = MemoryRows(D, np.where(counts, v, 1.0), device)
-    if slope is not None and rows.worthwhile(M.shape[1]):
+    is_many = np.count_nonzero(counts) >= FEWEST_ROWS
+    if slope is not None and is_many and rows.worthwhile(M.shape[1]):
         slope = np.where(counts, slope, np.inf)
         return ScoreBounds(rows).scores(DenseSums(theta * w), slope, own, rough=False)
     index = None

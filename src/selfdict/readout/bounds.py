@@ -42,6 +42,8 @@ from selfdict.solvers.working_set import WorkingSet
 # relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
 FINE_TOLERANCE = 2e-4
 COARSE_TOLERANCE = 5e-3
+# rows, and columns, of the small models that quick bounds are found with
+MOST_IN_MODELS = 8000
 
 
 class DualPoint:
@@ -85,12 +87,10 @@ class DualPoint:
         rows = np.concatenate(groups)
         used = self.solution.diagonal[rows] > 0
         nearness = np.where(used, np.inf, self.terms.scores[rows] / problem.penalty.slope[rows])
-        most_rows = 2000
-        most_columns = 4000
-        rows = np.sort(rows[np.argsort(-nearness, kind="stable")[:most_rows]])
+        rows = np.sort(rows[np.argsort(-nearness, kind="stable")[:MOST_IN_MODELS]])
         columns = np.arange(problem.n_points)
-        if len(columns) > most_columns:
-            columns = np.random.default_rng(0).choice(len(columns), most_columns, replace=False)
+        if len(columns) > MOST_IN_MODELS:
+            columns = np.random.default_rng(0).choice(len(columns), MOST_IN_MODELS, replace=False)
         gates = solver.solve(_part(problem, rows, np.sort(columns)), COARSE_TOLERANCE, None)
         support = gates.support
         attained = objective_within_gates(problem, rows[support], gates.diagonal[support])
@@ -112,8 +112,8 @@ class DualPoint:
         square = float(problem.s @ (squared_norms(problem.M) + squared_norms(R)))
         rounding = 16 * dot_error(sum(problem.M.shape)) * square
         clustered = _clustered(problem, problem.M - self.scaling * R)
-        most_rows = 8000  # those with the least room; the others are unlikely to be opened
-        near = np.sort(np.argsort(prices / slope, kind="stable")[:most_rows])
+        # rows with more room than these are unlikely to be opened
+        near = np.sort(np.argsort(prices / slope, kind="stable")[:MOST_IN_MODELS])
         few = _part(clustered, near, np.arange(clustered.n_points))
 
         def needed(start: int, stop: int) -> float:
