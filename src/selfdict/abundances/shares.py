@@ -42,7 +42,7 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 # share, relative to spectra of unit length, from which a pixel tells how bright a material is
 _PURITY = 0.75
 # pixels from which the spread is estimated
-_SAMPLE = 5_000
+_SAMPLE = 2_500
 # of many pixels, neighbours are taken together: memory is read in lines of 64 bytes
 _RUN = 8
 
@@ -328,7 +328,8 @@ def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
     n = directed.size
     if n < 2:
         return in_each_band
-    directions = residuals[:, directed] / np.sqrt(squares[directed])
+    # float32 has digits enough for a mean of cosines
+    directions = (residuals[:, directed] / np.sqrt(squares[directed])).astype(np.float32)
     # the squared cosines of all pairs add up to ‖RᵀR‖² = ‖RRᵀ‖²: take the smaller product
     if n > len(directions):
         directions = directions.T
