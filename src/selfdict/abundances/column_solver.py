@@ -104,11 +104,14 @@ class ColumnSolver:
         return left
 
     def squared_residuals(self, products: Array, norms: Array, X: Array) -> Array:
-        """Return ‖m − P R x‖² (n,) by products, or zeros if they do not tell."""
+        """Return ‖m − P R x‖² (n,) for solutions (r, n), by products; zeros if they do not tell."""
         if not self._pivots:
-            return np.zeros(len(X))
+            return np.zeros(X.shape[1])
         assert self.P is not None
-        return np.asarray(norms - ((2 * products.T - X @ (self.P @ self.P.T)) * X).sum(axis=1))
+        mixed = (self.P @ self.P.T) @ X
+        mixed -= 2 * products
+        mixed *= X
+        return np.asarray(norms + mixed.sum(axis=0))
 
 
 class Fit(NamedTuple):
@@ -124,11 +127,11 @@ def fit_columns(
     U: Array,
     M: Array,
     dtype: type,
-    scale: Array | float,
+    scale: Array,
     H0: Array | None,
     with_residuals: bool,
 ) -> Fit:
-    """Fit all columns of M; the coefficients of U are solutions divided by ``scale``."""
+    """Fit all columns of M; the coefficients of U are solutions divided by ``scale`` (r, 1)."""
     n = M.shape[1]
     fit = Fit(np.empty((len(solver.G), n), dtype), np.empty(n), np.zeros(n))
 
@@ -139,8 +142,8 @@ def fit_columns(
         first = None
         if H0 is not None:
             first = H0[:, columns]
-        X = solver.solve(products, first)
-        H = (X / scale).T
+        X = np.ascontiguousarray(solver.solve(products, first).T)
+        H = X / scale
         fit.H[:, columns] = H
         fit.squared_norms[columns] = norms
         if with_residuals:
@@ -173,6 +176,8 @@ def check_part(M: Array, start: int, stop: int, squares: Array) -> None:
 def with_digits(squares: Array, norms: Array, U: Array, M: Array, H: Array) -> Array:
     """Return squared residuals of columns M; those that are small are formed once more, from M."""
     few: Any = np.flatnonzero(squares <= _SMALL_SHARE * norms)
+    if few.size == 0:
+        return squares
     if few.size == squares.size:
         few = slice(None)
     residuals = dense_columns(M, few).astype(np.float64) - U @ H[:, few]

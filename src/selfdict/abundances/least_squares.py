@@ -103,7 +103,7 @@ def fit_soft_sum(
     if solver.condition > 1e5:
         offset = np.concatenate([np.zeros(len(U)), constants])
         solver = ColumnSolver(stacked, None, offset, simplex=False)
-    return fit_columns(solver, U, M, dtype, scale, H0, with_residuals)
+    return fit_columns(solver, U, M, dtype, scale[:, None], H0, with_residuals)
 
 
 def fcls(
@@ -180,7 +180,7 @@ def fit_fixed_sum(
     # The right-hand side (m − origin) / scale with a one below, reduced by Qᵀ: Pᵀm + offset.
     P = Q[:-1] / scale
     solver = ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
-    fit = fit_columns(solver, U, M, dtype, 1.0, H0, with_residuals)
+    fit = fit_columns(solver, U, M, dtype, np.ones((1, 1)), H0, with_residuals)
     return fit._replace(H=fit.H[:r])
 
 

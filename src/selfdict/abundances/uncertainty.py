@@ -129,11 +129,11 @@ def standard_errors(
         kind = "fcls"
         stiffness = 0.0
     model = _ErrorModel(U.astype(np.float64) / unit, kind, variability, stiffness, spread)
-    # the sums of the coefficients, which are divided by them
+    # the sums of the coefficients, which are divided by them; columns of zeros have no errors
     sums = H.sum(axis=0, dtype=np.float64)
-    result = np.full(H.shape, np.nan)
-    fitted = np.flatnonzero(sums > 0)
-    patterns, pattern = distinct_patterns((H > 0).T[fitted])
+    sums[sums == 0] = np.nan
+    result = np.empty(H.shape)
+    patterns, pattern = distinct_patterns((H > 0).T)
     # r×r numbers of each of so many columns or patterns take 2 MiB of float64
     at_most = max(1, (1 << 18) // r**2)
     common = None
@@ -141,8 +141,8 @@ def standard_errors(
         common = model.of_patterns(patterns)
 
     def task(start: int, stop: int) -> None:
-        columns = fitted[start:stop]
-        which = pattern[start:stop]
+        columns = slice(start, stop)
+        which = pattern[columns]
         known = common
         if known is None:
             some, which = np.unique(which, return_inverse=True)
@@ -158,7 +158,7 @@ def standard_errors(
         result[:, columns] = errors.T
 
     with single_threaded_blas():
-        for_slices(task, fitted.size, at_most)
+        for_slices(task, sums.size, at_most)
     return result
 
 
@@ -251,7 +251,7 @@ class _ErrorModel:
         if self.kind == "fcls":
             # endmembers that equal another one can change places with it
             is_same = np.diagonal(self.differences, axis1=1, axis2=2) == 0
-            errors[:, is_same.sum(axis=0) > 1] = np.inf
+            errors[:, is_same.sum(axis=0) > 1] += np.inf
         return errors
 
     def _constrained_rows(self, patterns: Array) -> Array:
