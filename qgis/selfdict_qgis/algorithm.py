@@ -1,5 +1,6 @@
 """What the algorithms share: the command they run, and layers as files."""
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -137,7 +138,7 @@ def file_of(layer):
             "it first: Export > Save As…, as a GeoTIFF with all bands."
         )
     # The command runs in a folder of its own.
-    return Path(path).absolute(), variable
+    return os.path.abspath(path), variable
 
 
 def table_parameter(description):

@@ -10,7 +10,7 @@ from selfdict.files.cube import DIMS, Array, StoredCube, standard_name
 from selfdict.files.grid import NO_GRID, add_crs, place_grid
 from selfdict.files.layout import guess_layout, middle_of, parse_layout
 from selfdict.files.variables import Variable, add_mapping, describe_values, find_nearby, text_of
-from selfdict.files.wavelengths import describe_bands, headings_of
+from selfdict.files.wavelengths import describe_bands, headings_of, to_nanometres
 
 # What is known about bands besides wavelengths, and the names in lower case that it may have.
 _BAND_LISTS = {
@@ -146,7 +146,13 @@ def _find_lists(data: Variable, nearby: list[Variable]) -> dict[str, Variable]:
             lists.setdefault(each.name, each)
     found: dict[str, Variable] = {}
     numbers = [name for name, each in lists.items() if each.dtype.kind in "iuf"]
-    for name, unit in list(headings_of("wavelength", numbers).items())[:1]:
+    headings = headings_of("wavelength", numbers)
+    for name in numbers:
+        # The coordinate of the bands themselves, as xarray users have it, if its unit is a length.
+        is_length = to_nanometres(0.0, lists[name].unit() or "") is not None
+        if standard_name(lists[name].short_name) == "band" and is_length:
+            headings.setdefault(name, None)
+    for name, unit in list(headings.items())[:1]:
         found["wavelength"] = lists[name].in_unit(unit)
     for key, names in _BAND_LISTS.items():
         for each in lists.values():
