@@ -126,21 +126,22 @@ class FitBlock:
     def __call__(self, block: Block) -> FittedBlock:
         """Fit the pixels of the block; write the maps if there is a folder for them."""
         M, valid = block_matrix(block.scene, self.bands)
-        maps = self.empty_maps(block.scene.shape[1:])
-        # the same memory with the pixels along one axis
-        flat = {name: values.reshape(*values.shape[:-2], -1) for name, values in maps.items()}
-        flat["valid"][:] = valid
+        shape = block.scene.shape[1:]
+        pixels = block.pixels
         # Indexing by numbers copies, which is not needed if all pixels hold data.
-        where: Any = slice(None)
         if not valid.all():
             where = np.flatnonzero(valid)
             M = M[:, where]
-        pixels = block.pixels[where]
-        totals = self.no_totals()
+            pixels = pixels[where]
         found = np.zeros(0, dtype=np.intp)
-        if pixels.size:
-            totals = self._fit(M, pixels, flat, where)
-            errors = flat["errors"][where]
+        if pixels.size == 0:
+            maps = self.empty_maps(shape)
+            totals = self.no_totals()
+        else:
+            values, totals = self._fit(M, pixels)
+            maps = {name: _on_grid(each, valid, shape) for name, each in values.items()}
+            maps["valid"] = valid.reshape(shape)
+            errors = values["errors"]
             found = np.flatnonzero(errors > outlier_limit(errors))
             # evenly, so that there are some of every place
             found = found[:: 1 + found.size // _MOST_OUTLIERS]
@@ -172,8 +173,8 @@ class FitBlock:
             maps["brightness"] = np.full(shape, np.nan, dtype)
         return maps
 
-    def _fit(self, M: Array, pixels: Array, maps: dict[str, Array], where: Any) -> Totals:
-        """Fit pixels M (m, n) and fill the maps ``where`` they lie."""
+    def _fit(self, M: Array, pixels: Array) -> tuple[dict[str, Array], Totals]:
+        """Fit pixels M (m, n), and return the values of their maps."""
         lowest = float(M.min())
         n_negative = 0
         if lowest < 0:
@@ -184,17 +185,17 @@ class FitBlock:
         H = fit.H
         norms = fit.squared_norms
         errors = np.sqrt(fit.squared_residuals)
+        # A pixel of zeros is fitted exactly by no endmember at all.
+        maps = {"errors": errors, "residual": errors / np.sqrt(np.where(norms > 0, norms, 1.0))}
         if self.with_uncertainty:
-            maps["uncertainty"][:, where] = self._standard_errors(U, H, errors)
+            maps["uncertainty"] = self._standard_errors(U, H, errors)
         if self.illumination is not None:
-            maps["brightness"][where] = H.sum(axis=0)
+            maps["brightness"] = H.sum(axis=0)
         if self.method in ("shares", "unit"):
             H = as_shares(H)
-        maps["abundances"][:, where] = H
-        maps["errors"][where] = errors
-        # A pixel of zeros is fitted exactly by no endmember at all.
-        maps["residual"][where] = errors / np.sqrt(np.where(norms > 0, norms, 1.0))
-        return Totals(
+        maps["abundances"] = H
+        maps = {name: values.astype(self.U.dtype, copy=False) for name, values in maps.items()}
+        totals = Totals(
             squared_other_errors=np.array(other_errors),
             peaks=np.stack([H.max(axis=1), pixels[H.argmax(axis=1)]], axis=1),
             n_valid=M.shape[1],
@@ -204,6 +205,7 @@ class FitBlock:
             n_negative=n_negative,
             lowest=lowest,
         )
+        return maps, totals
 
     def _fitted(self, M: Array) -> tuple[Fit, Array]:
         """Return the fit, and the spectra that its coefficients are relative to."""
@@ -225,6 +227,15 @@ class FitBlock:
             light["stiffness"] = self.illumination.stiffness
             light["spread"] = self.illumination.spread
         return standard_errors(U, H, residuals, kind=kind, variability=self.variability, **light)
+
+
+def _on_grid(values: Array, valid: Array, shape: tuple[int, ...]) -> Array:
+    """Return values of the valid pixels on a grid (y, x), NaN elsewhere."""
+    if not valid.all():
+        filled = np.full((*values.shape[:-1], valid.size), np.nan, values.dtype)
+        filled[..., valid] = values
+        values = filled
+    return values.reshape(*values.shape[:-1], *shape)
 
 
 def outlier_limit(errors: Array) -> float:
