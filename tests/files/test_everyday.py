@@ -99,12 +99,13 @@ def test_wavelengths_that_are_given(tmp_path):
     np.save(tmp_path / "cube.npy", CUBE)
     (tmp_path / "lines.txt").write_text("wavelength\n0.45\n0.55\n0.65\n")
     (tmp_path / "row.csv").write_text("450, 550, 650\n")
+    (tmp_path / "jpl.txt").write_text("2 0.45 0.009\n1 0.55 0.009\n0 0.65 0.009\n")
     (tmp_path / "table.csv").write_text("band;Wavelength (nm);fwhm\n1;450;9\n2;550;9\n3;650;9\n")
     write_header(tmp_path / "other.hdr")
     for given in (
         WAVELENGTH,
         "450:650",
-        *(tmp_path / n for n in ("lines.txt", "row.csv", "table.csv", "other.hdr")),
+        *(tmp_path / n for n in ("lines.txt", "row.csv", "jpl.txt", "table.csv", "other.hdr")),
     ):
         scene = read_scene(tmp_path / "cube.npy", wavelengths=given, layout="bands-first")
         assert scene.wavelength.values.tolist() == WAVELENGTH.tolist()

@@ -269,8 +269,8 @@ def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tu
     """Return wavelengths in nm that a user gives: numbers, a file of them, or ``"start:stop"``.
 
     Numbers below 100 are micrometres. Two numbers are the first and the last of equally spaced
-    bands. A file is an ENVI header, text with numbers separated by commas, spaces or lines, or a
-    table with a column "wavelength".
+    bands. A file is an ENVI header, text with numbers separated by commas, spaces or lines, a
+    table with a column "wavelength", or three columns without headings: number, wavelength, width.
     """
     if not isinstance(given, str | os.PathLike):
         return _as_nanometres(np.asarray(given, dtype=np.float64).ravel())
@@ -307,7 +307,12 @@ def _listed_numbers(text: str) -> Array:
         if len(headings) > 1 and named:
             column = headings.index(named[0])
             lines = [(_SEPARATOR.split(line) + [""] * column)[column] for line in lines]
-    return np.array([float(word) for word in _SEPARATOR.sub(" ", " ".join(lines)).split()])
+    rows = [_SEPARATOR.sub(" ", line).split() for line in lines]
+    numbers = np.array([float(word) for row in rows for word in row])
+    if all(len(row) == 3 for row in rows) and (np.diff(numbers) < 0).any():
+        # As JPL's software writes them: the number of the band, its wavelength, its width.
+        return numbers[1::3]
+    return numbers
 
 
 def _as_nanometres(numbers: Array, units: str | None = None) -> Array:
