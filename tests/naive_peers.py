@@ -62,7 +62,7 @@ def try_split(M, columns):
     W = np.maximum(U[:, :2] @ Z[:, spa(Z, 2)], 0)
     x = []
     for a in A.T:
-        h = nnls_two(W, a)
+        h = naive_abundances.nnls(W, a)
         x.append(h[0] / (h[0] + h[1] + 1e-16))
     x = np.array(x)
     costs = []
@@ -78,19 +78,6 @@ def try_split(M, columns):
     parts = columns[first], columns[~first]
     gain = sum(largest_eigenvalue(M[:, part]) for part in parts) - largest_eigenvalue(A)
     return gain, *parts
-
-
-def nnls_two(W, a):
-    """Exact nonnegative least squares on two columns: the best of the four supports."""
-    candidates = [np.zeros(2)]
-    for i in range(2):
-        h = np.zeros(2)
-        h[i] = max(0, W[:, i] @ a / (W[:, i] @ W[:, i]))
-        candidates.append(h)
-    h = np.linalg.lstsq(W, a, rcond=None)[0]
-    if h.min() >= 0:
-        candidates.append(h)
-    return min(reversed(candidates), key=lambda h: np.linalg.norm(a - W @ h))
 
 
 def representative(M, columns):

@@ -32,6 +32,10 @@ FUNCTIONS = {
     "relative_error": lambda M: metrics.relative_error(M, [3, 40, 77]),
     "mrsa": lambda M: metrics.mrsa(M[:, :3], M[:, 3:6]),
     "working_set": lambda M: selfdict.working_set(M, selfdict.mu_heuristic(M, 4)).diagonal,
+    "fast_gradient": lambda M: (
+        selfdict.fast_gradient(M, selfdict.mu_heuristic(M, 4), max_iter=20).diagonal
+    ),
+    "conic": lambda M: selfdict.conic(M[:, :12], mu=selfdict.mu_heuristic(M, 4)).diagonal,
     "smooth": lambda M: selfdict.working_set(M, 0.5 * M.max() ** 2, smooth=M.max() ** 2).diagonal,
     "denoise": lambda M: denoise(M, 4).data / M.max(),
 }

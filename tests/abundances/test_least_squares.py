@@ -176,25 +176,6 @@ def test_fcls_reference_shift_and_scale(seed, r, extra):
     np.testing.assert_allclose(fcls(1e6 * U, 1e6 * M), H, rtol=0, atol=tolerance)
 
 
-@given(seed=SEEDS)
-def test_sums_of_at_most_one_are_nnls_or_fcls(seed):
-    U, M = problem_of_sums(8, 4, 10, seed=seed)
-    M *= np.linspace(0.1, 2, 10)
-    free = nnls(U, M)
-    expected = np.where(free.sum(axis=0) <= 1, free, fcls(U, M))
-    np.testing.assert_allclose(fcls(U, M, at_most=True), expected, rtol=0, atol=1e-10)
-
-
-@given(seed=SEEDS, r=st.integers(1, 8), at_most=st.booleans())
-def test_fcls_fit_is_a_projection(seed, r, at_most):
-    """Onto a convex set: idempotent, and no two points go further apart."""
-    U, M = problem_of_sums(4, r, 6, seed=seed)
-    fit = U @ fcls(U, M, at_most=at_most)
-    np.testing.assert_allclose(U @ fcls(U, fit, at_most=at_most), fit, atol=1e-9)
-    moved = np.linalg.norm(np.diff(fit, axis=1), axis=0)
-    assert (moved <= np.linalg.norm(np.diff(M, axis=1), axis=0) + 1e-9).all()
-
-
 @pytest.mark.parametrize("condition", [1e2, 1e4, 1e8, 1e12])
 def test_fcls_of_ill_conditioned_endmembers(condition):
     check_fcls(*problem_of_sums(25, 8, 200, condition))

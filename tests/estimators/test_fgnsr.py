@@ -109,11 +109,6 @@ def test_more_components_than_rays_are_refused(X, at_most):
         assert FGNSR(at_most, random_state=0).fit(X).reconstruction_err_ < 1e-7
 
 
-def test_one_point():
-    model = FGNSR(1, random_state=0).fit([[3.0, 4.0]])
-    assert model.indices_.tolist() == [0]
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -122,6 +122,7 @@ def test_search_of_a_large_dictionary(mixtures):
         dict(dictionary=np.full((5, 25), np.nan)),
         dict(dictionary=np.ones(25)),
         dict(dictionary=np.zeros((5, 25))),
+        dict(dictionary=np.eye(25), endmembers="average"),
     ],
 )
 def test_invalid_input(mixtures, options):

@@ -27,12 +27,6 @@ def test_decomposition(signal, cube, estimator):
     assert np.linalg.norm(model - cube[0]) / np.linalg.norm(cube[0]) < 0.02
 
 
-def test_return_info_gives_the_fitted_estimator(signal, cube):
-    model = signal.decomposition(algorithm=FGNSR(4), print_info=False, return_info=True)
-    assert model.gap_ <= 1e-3
-    np.testing.assert_array_equal(cube[0].reshape(-1, 30)[model.indices_], model.components_)
-
-
 @pytest.mark.parametrize("lazy", [False, True])
 def test_masked_places_are_left_out(signal, cube, lazy):
     data = cube[0].copy()

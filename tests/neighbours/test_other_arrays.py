@@ -58,15 +58,3 @@ def test_images_of_spy(neighbour, file):
     np.testing.assert_allclose(
         image.load().reshape(-1, image.nbands).T, matrix(read_scene(file)), rtol=1e-6
     )
-
-
-def test_our_spectra_in_a_function_of_spy(neighbour, file):
-    """Unconstrained abundances of SPy agree with ours where ours are positive."""
-    spectral = neighbour("spectral")
-    data = spectral.open_image(str(file)).load()
-    result = unmix(np.asarray(data), 3, endmembers="pixels", abundances="nnls")
-    theirs = spectral.unmix(data, result.endmembers.values)
-    ours = result.abundances.values.transpose(1, 2, 0)
-    inside = (theirs > 1e-4).all(axis=-1)
-    assert inside.any()
-    np.testing.assert_allclose(theirs[inside], ours[inside], atol=1e-3)

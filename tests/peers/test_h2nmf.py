@@ -70,14 +70,6 @@ def test_an_error_in_one_thread_stops_all(monkeypatch):
     assert len(tried) <= 5 + 2 * 3
 
 
-def test_trees_of_fewer_clusters_are_beginnings_of_larger_ones(cluster):
-    M = pixels(n=600)
-    whole = cluster(M, 60)
-    shallow = cluster(M, 7)
-    np.testing.assert_array_equal(shallow.tree, whole.tree[:6])
-    assert all(len(np.unique(shallow.labels[whole.labels == label])) == 1 for label in range(60))
-
-
 @pytest.mark.parametrize(
     ("n", "dtype", "single_precision"),
     [

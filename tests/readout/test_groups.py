@@ -5,7 +5,6 @@ import pytest
 from scipy.sparse import csc_array
 
 from selfdict import FGNSR, InputError, pure_groups
-from selfdict.datasets import make_mixtures
 from selfdict.readout.groups import open_groups, reasons
 
 
@@ -152,23 +151,6 @@ def test_the_estimator_has_groups_and_shares(kind):
         np.testing.assert_array_equal(model.components_, groups.spectra.T)
         np.testing.assert_array_equal(model.group_counts_, groups.counts)
         assert model.spread_.shape == model.components_.shape
-
-
-def test_a_dictionary_has_groups_of_atoms_and_no_averages():
-    rng = np.random.default_rng(0)
-    atoms = rng.random((12, 20))
-    X = rng.dirichlet(np.ones(3), 80) @ atoms[:3]
-    model = FGNSR(3, dictionary=atoms, random_state=0).fit(X)
-    assert [group[0] for group in model.groups_] == model.indices_.tolist()
-    with pytest.raises(InputError):
-        FGNSR(3, dictionary=atoms, endmembers="average").fit(X)
-
-
-def test_one_component():
-    M = make_mixtures(10, 50, 2, random_state=0)[0]
-    model = FGNSR(1, endmembers="average", random_state=0).fit(M.T)
-    assert len(model.groups_) == 1
-    np.testing.assert_allclose(model.shares(M.T), 1.0)
 
 
 def test_groups_of_the_smooth_model_are_its_open_rows():

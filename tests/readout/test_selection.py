@@ -188,12 +188,6 @@ def test_exchange_where_all_columns_form_one_cluster():
     assert len(set(K.tolist())) == 3
 
 
-def test_selection_is_deterministic():
-    M = make_mixtures(30, 1200, 5, noise=0.05, random_state=0)[0]
-    solution = working_set(M, 1.0)
-    np.testing.assert_array_equal(select_indices(solution, 5), select_indices(solution, 5))
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -237,14 +231,6 @@ def test_a_long_exchange_is_announced_before_it_starts(monkeypatch):
     monkeypatch.setattr("selfdict.readout.exchange.exchange", start)
     with pytest.warns(InputWarning, match="max_seconds"), pytest.raises(Started):
         select_indices(solution, 30, method="exchange")
-
-
-def test_a_limit_that_is_not_reached_changes_nothing():
-    M = make_mixtures(30, 300, 4, noise=0.02, random_state=1)[0]
-    solution = working_set(M, 0.5)
-    unlimited = select_indices(solution, 4)
-    limited = select_indices(solution, 4, max_seconds=600)
-    assert set(limited.tolist()) == set(unlimited.tolist())
 
 
 def test_what_is_remembered_changes_no_choice(monkeypatch):

@@ -59,11 +59,6 @@ def test_constrained_and_penalised_models_meet(dictionary):
     assert 0 <= constrained.gap <= 1e-4
 
 
-def test_too_many_points_are_refused():
-    with pytest.raises(InputError):
-        conic(np.ones((2, 301)), mu=1.0)
-
-
 def test_zero_columns_have_zero_coefficients():
     M = np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.5]])
     X = conic(M, mu=0.05).toarray()

@@ -98,13 +98,6 @@ def test_solvers_continue_from_a_given_solution():
     assert working_set(M, 0.1, D=D, X0=best, tol=1e-6).n_iter <= 2
 
 
-def test_fast_gradient_keeps_single_precision():
-    M, D, _ = mixtures()
-    solution = fast_gradient(M.astype(np.float32), mu_heuristic(M, 4, D=D), D=D, max_iter=50)
-    assert solution.coef.dtype == solution.diagonal.dtype == np.float32
-    assert_feasible(solution)
-
-
 @pytest.mark.parametrize("solver", [working_set, fast_gradient])
 def test_invalid_starts_are_refused(solver):
     M, D, _ = mixtures(20)
