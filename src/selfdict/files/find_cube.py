@@ -81,7 +81,7 @@ def _find_name(
 ) -> str:
     """Return the name of the array that is the cube."""
     cubes = _cubes(variables)
-    texts = list(cubes.values()) or [_listed(each) for each in variables.values()]
+    texts = list(cubes.values()) or [f"{name} {each.shape}" for name, each in variables.items()]
     listed = ", ".join(texts[:8]) or "none"
     if wanted is not None:
         name = wanted.strip("/")
@@ -105,17 +105,13 @@ def _find_name(
     raise InputError(f"expected one array with 3 axes: select one with variable=… from {listed}")
 
 
-def _listed(variable: Variable) -> str:
-    return f"{variable.name} {variable.shape}"
-
-
 def _cubes(variables: Mapping[str, Variable]) -> dict[str, str]:
     """Return the arrays that may be a cube, and how messages name them."""
     coordinates = _coordinate_names(variables)
     cubes = {}
     for name, variable in variables.items():
         if variable.is_cube and variable.short_name not in coordinates:
-            cubes[name] = _listed(variable)
+            cubes[name] = f"{name} {variable.shape}"
     return cubes
 
 

@@ -156,12 +156,9 @@ def format_by_suffix(path: Path) -> str:
         )
     if any(is_plain_file(header) for header in header_names(path)):
         return "envi"
-    what = suffix or "a name without suffix"
-    if path.is_dir():
-        what = "a folder"
     raise SceneError(
         path,
-        f"the format of {what} is not known: "
+        f"the format of {suffix or 'a folder or a name without suffix'} is not known: "
         "expected .hdr, .tif, .mat, .nc, .h5, .he5, .zarr, .npy or .npz, or format=…",
     )
 
