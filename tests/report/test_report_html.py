@@ -209,7 +209,11 @@ def test_colours_differ_for_colour_blind_readers():
     rgb = (np.array(class_colours(16)) / 255) ** 2.2
     protan = np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]])
     deutan = np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]])
-    for seen in (rgb, rgb @ protan.T, rgb @ deutan.T):
+    # and by tritanopes (Machado, Oliveira & Fernandes 2009)
+    tritan = np.array(
+        [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]]
+    )
+    for seen in (rgb, rgb @ protan.T, rgb @ deutan.T, rgb @ tritan.T):
         shade = np.clip(seen, 0, 1) ** (1 / 2.2)
         distances = np.linalg.norm(shade[:, None] - shade[None], axis=2)
         assert distances[np.triu_indices(16, 1)].min() > 0.1
