@@ -158,8 +158,8 @@ def for_parts(task: Callable[[int, int], Any], M: Array) -> None:
     """Call ``task(start, stop)`` for ranges of the columns of M, on threads."""
     columns_per_part = 512
     if not issparse(M):
-        # 2 MiB of float64: it stays in cache, and the calls from Python cost little beside the work
-        columns_per_part = min(max((1 << 18) // M.shape[0], 64), 4096)
+        # 4 MiB of float64: it stays in cache, and the calls from Python cost little beside the work
+        columns_per_part = min(max((1 << 19) // M.shape[0], 64), 4096)
     with single_threaded_blas():
         for_slices(task, M.shape[1], columns_per_part)
 
