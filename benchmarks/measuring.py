@@ -47,6 +47,13 @@ def clock(task: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
+def processor_clock(task: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the processor time of all threads in seconds, and what the task returned."""
+    start = time.process_time()
+    result = task()
+    return time.process_time() - start, result
+
+
 def quickest(task: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     """Return the seconds of the quickest of several runs, and what the last one returned."""
     best = np.inf

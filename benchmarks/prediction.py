@@ -3,11 +3,9 @@
 Both are processor time of all threads, which other programs do not change.
 """
 
-import time
-
 import numpy as np
 
-from benchmarks.measuring import Table
+from benchmarks.measuring import Table, processor_clock
 from selfdict import Problem, WorkingSet, mu_heuristic
 from selfdict.compute.threads import n_threads
 from selfdict.datasets import make_mixtures, make_scene
@@ -46,7 +44,5 @@ def compared(M: np.ndarray, r: int) -> tuple[float, float, float]:
     """Return the predicted seconds, those taken, and the quotient of the two."""
     predicted = measured_seconds(Problem(M), r)
     problem = Problem(M, mu_heuristic(M, r), random_state=0)
-    started = time.process_time()
-    WorkingSet().solve(problem)
-    taken = (time.process_time() - started) / (BUSY * n_threads())
+    taken = processor_clock(lambda: WorkingSet().solve(problem))[0] / (BUSY * n_threads())
     return predicted, taken, predicted / taken
