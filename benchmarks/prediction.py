@@ -28,7 +28,7 @@ BUSY = 0.85  # part of the time of the solver in which its threads are busy
 
 def run(quick: bool = False) -> None:
     """Print a line for each data set."""
-    print("prediction: seconds of the solver, by a sample and by processor time")
+    print("prediction: seconds of the solver, by samples and by processor time")
     table = Table("data:<44|predicted:9.2f|taken:7.2f|ratio:5.2f")
     for m, n, r, noise, concentration in MIXTURES[:1] if quick else MIXTURES:
         M = make_mixtures(m, n, r, noise=noise, concentration=concentration, random_state=n)[0]

@@ -127,12 +127,12 @@ def test_all_points_are_candidates_within_the_time_limit():
 def test_samples_tell_how_long_many_points_take():
     M = make_mixtures(6, 45_000, 3, noise=0.01, random_state=0)[0]
     # typically these take a tenth of a second
-    assert "by a sample" not in choose_by_samples(Problem(M), 3).reason
+    assert "by samples" not in choose_by_samples(Problem(M), 3).reason
     choice = choose_by_samples(Problem(M), 3, max_seconds=1.0)
-    assert "by a sample" in choice.reason
+    assert "by samples" in choice.reason
     assert choose_by_samples(Problem(M), 3, max_seconds=0.03).n_clusters == 500
     few = Problem(M[:, :4000])
-    assert "by a sample" not in choose_by_samples(few, 3, max_seconds=0.1).reason
+    assert "by samples" not in choose_by_samples(few, 3, max_seconds=0.1).reason
 
 
 def test_no_time_for_groups_at_all(many):
