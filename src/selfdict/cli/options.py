@@ -193,8 +193,8 @@ UNMIX = [
         "--prove/--no-prove",
         default=None,
         help="fgnsr: prove how close the groups alone come to the optimum and what leaving one out "
-        "costs, however long that takes, or skip the proof; default: prove for half as long as "
-        "the fit took, at least 5 s.",
+        "costs, however long that takes, or skip the proof; default: prove for two thirds as "
+        "long as the fit took, at least 5 s.",
     ),
     _SEED,
     _KEEP_BANDS,

@@ -28,7 +28,7 @@ IN_BLOCKS = (
 )
 FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
 # unasked a proof may take this part of the time of the fit, and at least these seconds
-_PROOF_SHARE = 0.5
+_PROOF_SHARE = 2 / 3
 _LEAST_PROOF_SECONDS = 5.0
 # With all pixels in blocks: a gap that tells what one wants to know of millions of pixels (the last
 # digits take many passes), the least one that progress is measured by, and part of a time limit.
