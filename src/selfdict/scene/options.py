@@ -83,7 +83,8 @@ class UnmixOptions:
         For ``"fgnsr"``: prove how close the groups of nearly pure pixels alone come to the optimum,
         and what leaving one out costs; see :func:`selfdict.prove_groups`. With ``candidates`` it
         is about the representatives. "auto" gives the proof two thirds of the time of the fit,
-        and at least five seconds; large scenes get quick bounds. It is False where no proof is possible.
+        and at least five seconds; large scenes get quick bounds. It is False where no proof is
+        possible.
     compare : sequence of str
         Methods to compare with, such as ``"spa"`` or ``"fgnsr-500"``. The errors of their pure
         pixels are measured in the same passes, without maps: see ``UnmixResult.comparison``.
