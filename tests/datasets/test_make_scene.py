@@ -51,22 +51,6 @@ def test_abundances_are_coherent_and_spectra_smooth(truth):
     assert (truth.endmembers <= 1).all()
 
 
-def test_scene_is_georeferenced(truth):
-    assert truth.scene.rio.crs.to_epsg() == 32633
-    assert truth.scene.x.values[1] - truth.scene.x.values[0] == 30
-    assert truth.scene.wavelength.values[[0, -1]].tolist() == [400.0, 2500.0]
-    assert truth.scene.wavelength.attrs["units"] == "nm"
-    assert truth.scene.dtype == np.float32
-
-
-def test_seeds_are_reproducible():
-    first, second, other = (
-        make_scene((12, 12), random_state=seed).scene.values for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(first, second)
-    assert (first != other).any()
-
-
 def test_materials_vary_as_much_as_asked_for():
     truth = make_scene(
         (24, 24), n_endmembers=1, noise=0, n_outliers=0, border=0, variability=0.05, random_state=0

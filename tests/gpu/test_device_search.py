@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from on_device import DEVICE, tensor, torch
-from selfdict import FGNSR, Problem, WorkingSet, certify, fast_gradient, mu_heuristic, working_set
+from selfdict import Problem, WorkingSet, certify, fast_gradient, mu_heuristic, working_set
 from selfdict.columns import device as device_columns
 from selfdict.columns.device import DeviceRows, DeviceSums
 from selfdict.datasets import make_mixtures
@@ -130,11 +130,3 @@ def test_certify_in_blocks(weights, monkeypatch):
     assert there.objective == pytest.approx(here.objective, rel=1e-12)
     # the room left for rounding depends on the order of sums
     assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-10)
-
-
-def test_estimator_falls_back_to_the_cpu(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    M, _ = problem(np.float64)
-    with pytest.warns(RuntimeWarning):
-        model = FGNSR(4, solver=WorkingSet(device="cuda"), random_state=0).fit(M.T)
-    np.testing.assert_array_equal(model.indices_, FGNSR(4, random_state=0).fit(M.T).indices_)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
-from selfdict.kernels.columns import products_and_norms, squared_norms, subtract_squares
+from selfdict.kernels.columns import products_and_norms, squared_norms
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -29,16 +29,3 @@ def test_products_and_norms(dtype, order, m):
     wide = M[:, 7:40].astype(np.float64)
     np.testing.assert_allclose(products, P @ wide, atol=1e-13)
     np.testing.assert_allclose(norms, (wide**2).sum(axis=0), rtol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_subtract_squares(dtype):
-    rng = np.random.default_rng(0)
-    residuals, slack, rounding = rng.random(20), rng.random(20), rng.random(20)
-    change = rng.standard_normal(20).astype(dtype)
-    residuals[3] = -np.inf
-    wide = change.astype(np.float64)
-    expected = residuals - wide**2, slack + (np.abs(wide) + rounding) ** 2 - wide**2
-    subtract_squares(residuals, slack, change, rounding)
-    np.testing.assert_allclose(residuals, expected[0], rtol=1e-15)
-    np.testing.assert_allclose(slack, expected[1], rtol=1e-13)

@@ -11,7 +11,6 @@ from selfdict.kernels.rank_two import (
     deflate,
     extreme_pair,
     leading_eigenpairs,
-    project,
     shares,
 )
 
@@ -96,15 +95,6 @@ def test_leading_eigenpairs(seed, m, k, decay):
 )
 def test_leading_eigenpairs_without_a_gap(G):
     assert_leading_eigenpairs(G)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_project(dtype):
-    """Sums are in float64, whatever the rows are."""
-    rng = np.random.default_rng(0)
-    rows, U, out = rng.random((5, 7)).astype(dtype), rng.standard_normal((2, 7)), np.empty((2, 5))
-    project(rows, U, out)
-    np.testing.assert_allclose(out, U @ rows.T.astype(np.float64), rtol=1e-12)
 
 
 def test_correlate():

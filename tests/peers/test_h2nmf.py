@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import naive_peers
-from selfdict import InputError, h2nmf, thread_limit
+from selfdict import h2nmf, thread_limit
 from selfdict._validation import as_matrix
 from selfdict.peers.h2nmf import clusters_of
 from selfdict.peers.leaves import Leaf, LeafColumns, gram
@@ -122,31 +122,6 @@ def test_one_pixel():
     clusters = h2nmf([[3.0], [1.0]], 1)
     assert (clusters.labels, clusters.indices, clusters.sizes) == ([0], [0], [1])
     assert clusters.tree.size == 0
-
-
-@pytest.mark.parametrize(
-    ("M", "n_clusters", "error"),
-    [
-        (np.ones(3), 1, InputError),
-        (np.ones((2, 3)), 4, InputError),
-        (np.ones((2, 3)), 0, InputError),
-        (np.ones((2, 3), dtype=complex), 1, TypeError),
-        (np.ones((2, 3), dtype=object), 1, TypeError),
-    ],
-)
-def test_invalid_input(M, n_clusters, error):
-    with pytest.raises(error):
-        h2nmf(M, n_clusters)
-
-
-@pytest.mark.parametrize(
-    ("value", "place"), [(np.nan, 0), (np.inf, 0), (-np.inf, 7), (np.nan, 399)]
-)
-def test_values_that_are_not_finite_are_refused(value, place):
-    M = pixels()
-    M[3, place] = value
-    with pytest.raises(InputError):
-        h2nmf(M, 5)
 
 
 _INTERRUPTED = """

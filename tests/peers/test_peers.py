@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_peers
-from selfdict import InputError, snpa, spa, vca, xray
+from selfdict import InputError, h2nmf, snpa, spa, vca, xray
 from selfdict.datasets import make_mixtures
 from selfdict.peers.vca import _reduce
 
@@ -166,7 +166,7 @@ def test_one_pixel_one_band(peer):
         peer([[1.0, 3.0, 2.0]], 2)
 
 
-@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("peer", [*PEERS, h2nmf])
 @pytest.mark.parametrize(
     ("M", "r", "error"),
     [

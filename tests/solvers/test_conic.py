@@ -57,10 +57,3 @@ def test_constrained_and_penalised_models_meet(dictionary):
     constrained = conic(M, epsilon=epsilon, D=D, sample_weight=s, loss=loss)
     assert constrained.objective == pytest.approx(penalised.diagonal.sum(), rel=1e-4)
     assert 0 <= constrained.gap <= 1e-4
-
-
-def test_zero_columns_have_zero_coefficients():
-    M = np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.5]])
-    X = conic(M, mu=0.05).toarray()
-    assert not X[1].any()
-    assert not X[:, 1].any()

@@ -250,7 +250,8 @@ def test_degenerate_data_is_solved_and_certified(name):
     assert solution.status is Status.CONVERGED
     assert solution.gap <= 1e-6
     assert solution.objective == pytest.approx(exact.objective, rel=1e-5, abs=1e-7)
-    assert_feasible(solution)
+    for point in (solution, exact):
+        assert_feasible(point)
     assert_sound(M, solution)
     if name == "all closed":
         assert len(solution.support) == 0
