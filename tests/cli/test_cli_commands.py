@@ -70,16 +70,6 @@ def test_convert_keeps_what_the_scene_knows(cube, tmp_path):
     assert read_scene(target).sizes["band"] == 30
 
 
-def test_compare_runs_every_method(cube):
-    result = run("compare", cube, "-r", 3, "--json")
-    assert result.exit_code == 0, result.output
-    lines = json.loads(result.stdout)["methods"]
-    names = [line["method"] for line in lines]
-    assert names == ["SPA", "SNPA", "XRAY", "VCA", "H2NMF", "FGNSR-100", "FGNSR"]
-    errors = {line["method"]: line["relative_error"] for line in lines}
-    assert errors["FGNSR"] <= errors["VCA"] + 1e-3
-
-
 def test_progress_as_json(cube):
     done = run("rank", cube, "--json", "--progress-json")
     lines = [json.loads(line) for line in done.stderr.splitlines()]
@@ -88,7 +78,7 @@ def test_progress_as_json(cube):
     assert json.loads(done.stdout)["r"] == 3
 
 
-def test_rank_recommends_the_number_of_materials(cube, tmp_path):
+def test_rank_recommends_the_number_of_materials(cube):
     ranks = json.loads(run("rank", cube, "--json").stdout)
     assert ranks["r"] == 3
     assert len(ranks["errors"]) > 3
@@ -97,12 +87,6 @@ def test_rank_recommends_the_number_of_materials(cube, tmp_path):
     plugin = Path(__file__).parents[2] / "qgis" / "selfdict_qgis" / "rank.py"
     assert set(re.findall(r'advice\["(\w+)"\]', plugin.read_text())) <= ranks.keys()
     assert json.loads(run("rank", cube, "--max", 2, "--json").stdout)["r"] == 2
-    done = run("unmix", cube, "-r", "auto", "-o", tmp_path / "auto", "--no-compare", "--json")
-    record = json.loads(done.stdout)
-    assert len(record["pure_pixels"]) == 3
-    assert record["rank_advice"]["r"] == 3
-    assert record["rank_advice"]["sentences"] == ranks["sentences"]
-    assert run("unmix", cube, "-r", "many", "-o", tmp_path / "out").exit_code == 2
 
 
 def test_names_of_files_are_data(cube, tmp_path):

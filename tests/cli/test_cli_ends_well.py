@@ -74,11 +74,11 @@ def test_an_error_while_files_are_replaced_restores_the_old_ones(tmp_path, monke
     def refuse(old, new):
         moved.append(new.name)
         if len(moved) == step:
-            raise BlockingIOError
+            raise KeyboardInterrupt
         rename(old, new)
 
     monkeypatch.setattr(os, "rename", refuse)
-    with pytest.raises(BlockingIOError):
+    with pytest.raises(KeyboardInterrupt):
         write_outputs(out, "new", force=True)
     # The record leaves first and comes last.
     assert moved[:step] == ["run.json", "report.html", "report.html", "run.json"][:step]

@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import html
 import json
 
 import numpy as np
@@ -143,21 +142,6 @@ def test_options_reach_the_solver(cube, tmp_path):
     assert [line["method"] for line in record["comparison"]] == ["SPA", "VCA"]
     sums = read_scene(tmp_path / "a" / "abundances.nc").values.sum(axis=0)
     np.testing.assert_allclose(sums[np.isfinite(sums)], 1, atol=1e-5)
-
-
-def test_a_time_limit_is_one_for_all_steps(cube, tmp_path):
-    """Nothing that can be left out is done after it, and all of it is named."""
-    result = run("unmix", cube, "-r", 12, "-o", tmp_path / "out", "--time-limit", 0, "--prove")
-    assert result.exit_code == 0, result.output
-    assert "Warning" not in result.stderr
-    record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert record["status"] == "max_seconds"
-    assert record["comparison"] == []
-    report = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert len(record["skipped"]) > 2
-    for what in record["skipped"]:
-        assert what in result.stdout
-        assert what in report
 
 
 def test_the_folder_has_a_name_by_default_and_is_not_replaced(cube, tmp_path, monkeypatch):

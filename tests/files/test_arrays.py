@@ -127,19 +127,6 @@ def test_a_cube_beside_a_matrix(tmp_path):
     np.testing.assert_array_equal(scene.values, EXPECTED)
 
 
-def test_scale_wavelengths_and_their_notes(tmp_path):
-    wavelength = np.array([2.5, 1.0, 0.6, 0.5, 0.4])
-    savemat(tmp_path / "a.mat", {"Y": Y, "H": 3, "W": 4, "maxValue": 200.0, "wl": wavelength})
-    scene = read_scene(tmp_path / "a.mat")
-    assert scene.wavelength.values.tolist() == [400.0, 500.0, 600.0, 1000.0, 2500.0]
-    np.testing.assert_array_equal(scene.values, EXPECTED[::-1])
-    assert scene.attrs["scale_factor"] == 1 / 200
-    notes = notes_of(scene)
-    assert "values are divided by maxValue, 200" in notes
-    assert "the file names no unit of its wavelengths: 0.4 to 2.5 are taken as um" in notes
-    assert any("order of rising wavelength" in note for note in notes)
-
-
 def smooth_cube(n_rows, n_columns):
     """Return smooth maps of two materials with noise (rows, columns, bands)."""
     rows, columns = np.mgrid[0:n_rows, 0:n_columns]

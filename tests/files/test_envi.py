@@ -157,12 +157,6 @@ def test_a_header_named_in_capitals(tmp_path):
     assert_same(read_scene(tmp_path / "CUBE.HDR"), scene)
 
 
-def test_names_that_a_header_cannot_hold(tmp_path):
-    scene = build_scene(np.ones((2, 1, 1)), band_name=["a, {b}", "c\nd"])
-    write_scene(scene, tmp_path / "cube.hdr")
-    assert read_scene(tmp_path / "cube.hdr").band_name.values.tolist() == ["a; (b)", "c\ufffdd"]
-
-
 def test_names_with_commas_are_given_up(tmp_path):
     scene = read_scene(write(tmp_path, START + "band names = {a, b, c (1, 2)}\n"))
     assert "band_name" not in scene.coords

@@ -1,8 +1,6 @@
 """The entry points: parts of files, masks, and writing a file completely or not at all."""
 
-import csv
 import itertools
-import os
 import pickle
 import sys
 
@@ -14,12 +12,10 @@ from scene_sample import TRANSFORM, assert_same, full_scene
 from selfdict import InputError
 from selfdict.scene import (
     SceneError,
-    as_scene,
     build_scene,
     read_scene,
     transform_of,
     write_scene,
-    write_spectra,
 )
 
 SUFFIXES = [".hdr", ".tif", ".nc", ".zarr"]
@@ -168,28 +164,6 @@ def test_nothing_is_overwritten_unless_asked(tmp_path, suffix):
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("suffix", [".hdr", ".zarr"])
-@pytest.mark.parametrize("step", [1, 2])
-def test_an_interruption_while_files_are_replaced_restores_the_old(
-    tmp_path, monkeypatch, suffix, step
-):
-    path, rename = write_scene(full_scene(seed=1), tmp_path / f"cube{suffix}"), os.rename
-    before = sorted(tmp_path.iterdir())
-    moves = []
-
-    def interrupted(old, new):
-        moves.append(new)
-        if len(moves) == step:
-            raise KeyboardInterrupt
-        rename(old, new)
-
-    monkeypatch.setattr(os, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_scene(full_scene(seed=2), path, overwrite=True)
-    assert_same(read_scene(path), full_scene(seed=1))
-    assert sorted(tmp_path.iterdir()) == before
-
-
 @pytest.mark.parametrize("kind", ["folder", "store with a file", "link"])
 def test_only_files_and_zarr_stores_are_replaced(tmp_path, kind):
     path = tmp_path / "cube.zarr"
@@ -232,48 +206,3 @@ def test_a_refusal_names_the_file_asked_for(tmp_path):
     with pytest.raises(SceneError) as refusal:
         write_scene(scene, tmp_path / "cube.hdr")
     assert refusal.value.path == str(tmp_path / "cube.hdr")
-
-
-def test_spectra_as_csv(tmp_path):
-    spectra = xr.DataArray(
-        np.array([[0.1, 0.25], [1e-7, 3.0]], dtype=np.float32),
-        dims=("endmember", "band"),
-        coords={
-            "endmember": [1, 2],
-            "wavelength": ("band", [450.5, 550.0]),
-            "band_name": ("band", ["a,b", '"q"']),
-        },
-    )
-    path = write_spectra(spectra, tmp_path / "endmembers.csv")
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["band_name"] for row in rows] == ["a,b", '"q"']
-    assert [float(row["wavelength_nm"]) for row in rows] == [450.5, 550.0]
-    np.testing.assert_array_equal(
-        np.float32([row["endmember_2"] for row in rows]), spectra.values[1]
-    )
-    with pytest.raises(SceneError):
-        write_spectra(spectra, path)
-
-
-def test_scenes_made_by_others():
-    data = xr.DataArray(np.zeros((4, 5, 3)), dims=("Lat", "Lon", "bands"))
-    assert as_scene(data).dims == ("band", "y", "x")
-    with pytest.raises(InputError):
-        as_scene(xr.DataArray(np.zeros((4, 5, 3)), dims=("a", "b", "c")))
-    with pytest.raises(InputError):
-        as_scene(xr.DataArray(np.zeros((4, 5)), dims=("y", "x")))
-    with pytest.raises(InputError):
-        as_scene(data.isel(Lat=slice(0, 0)))
-    with pytest.raises(TypeError):
-        as_scene(data.astype(complex))
-    with pytest.raises(TypeError):
-        as_scene(data.values)
-
-
-def test_map_coordinates_without_a_stored_transform():
-    data = xr.DataArray(np.zeros((2, 3, 4)), dims=("band", "y", "x"))
-    assert transform_of(data) is None
-    data = data.assign_coords(x=[5.0, 7.0, 9.0, 11.0], y=[1.0, 0.0, -1.0])
-    assert tuple(transform_of(data))[:6] == (2.0, 0.0, 4.0, 0.0, -1.0, 1.5)
-    assert transform_of(data.assign_coords(x=[5.0, 7.0, 9.0, 12.0])) is None

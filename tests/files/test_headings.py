@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 from selfdict.files.wavelengths import parse_heading
-from selfdict.scene import SceneError, read_library, read_scene
+from selfdict.scene import SceneError, read_library
 from selfdict.scene.metadata import notes_of
 
 GUESSED = "the file names no unit of its wavelengths: 500 to 600 are taken as nm"
@@ -62,14 +61,3 @@ def test_two_columns_of_wavelengths(tmp_path):
     library = read_library(write_table(tmp_path, "wavelength", extra=",wavelength_um"))
     np.testing.assert_allclose(library["wavelength"].values, [0.0, 0.0])
     assert notes_of(library) == ["'wavelength_um' is used, not 'wavelength'"]
-
-
-@pytest.mark.parametrize("name", ["Wavelength", "lambda", "Lambda_nm", "WL"])
-def test_names_in_matlab_and_numpy_files(tmp_path, name):
-    arrays = {"cube": np.random.default_rng(0).uniform(size=(4, 5, 3))}
-    arrays[name] = np.array([450.0, 550.0, 650.0])
-    savemat(tmp_path / "cube.mat", arrays)
-    np.savez(tmp_path / "cube.npz", **arrays)
-    for file in ("cube.mat", "cube.npz"):
-        scene = read_scene(tmp_path / file)
-        assert scene.wavelength.values.tolist() == [450.0, 550.0, 650.0]

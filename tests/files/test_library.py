@@ -6,7 +6,6 @@ import xarray as xr
 
 from selfdict import InputError
 from selfdict.datasets import make_scene
-from selfdict.report import render_report
 from selfdict.scene import (
     SceneError,
     build_library,
@@ -116,12 +115,6 @@ def test_without_wavelengths_the_bands_are_taken_one_for_one():
         )
 
 
-@pytest.mark.parametrize("wavelength", [[2000.0, 2500.0], [0.4, 0.9]])
-def test_ranges_that_do_not_overlap_are_refused(wavelength):
-    with pytest.raises(InputError):
-        resample_library(build_library(SPECTRA, NAMES, WAVELENGTH), bands(wavelength))
-
-
 def damaged(folder):
     """Write files that are no library; yield each."""
     yield folder / "missing.sli"
@@ -193,16 +186,6 @@ def test_a_scene_is_made_of_its_own_spectra(truth, library, candidates, tmp_path
     write_scene(result.abundances, tmp_path / "maps.hdr")
     maps = read_scene(tmp_path / "maps.hdr")
     assert maps["band_name"].values.tolist() == result.endmembers["name"].values.tolist()
-
-
-def test_the_report_names_the_spectra(truth, library):
-    result = unmix(truth.scene, 3, library=library, random_state=0)
-    assert (result.group_weights > 0).all()
-    page = render_report(result, truth.scene)
-    for name in ("own 0", "own 1", "own 2"):
-        assert name in page
-    assert "33 spectra of the library" in page
-    assert "pure pixel" not in page.split("<script")[0]
 
 
 def test_a_library_goes_with_fgnsr_and_has_enough_spectra(truth, library):

@@ -18,13 +18,6 @@ from selfdict.scene import SceneError, read_scene
 CUBE = np.random.default_rng(0).integers(1, 9000, (30, 64, 80)).astype("int16")
 
 
-def test_geotiff(tmp_path):
-    write_image(tmp_path / "cube.tif", CUBE)
-    with serve(tmp_path) as server:
-        scene = read_scene(f"{server.address}/cube.tif")
-        np.testing.assert_array_equal(scene.values, CUBE)
-
-
 def test_products_in_hdf5(tmp_path):
     path = write_neon(tmp_path / "neon.h5")
     with serve(tmp_path) as server:

@@ -19,6 +19,8 @@ def test_tensors(neighbour, cube):
     assert isinstance(model.transform(tensor), np.ndarray)
     np.testing.assert_array_equal(model.transform(tensor), expected.transform(X))
     np.testing.assert_array_equal(SPA(4).fit(tensor).indices_, SPA(4).fit(X).indices_)
+    theirs, ours = (unmix(data.reshape(10, 12, 30), 4, method="spa") for data in (tensor, X))
+    np.testing.assert_array_equal(theirs.pixels, ours.pixels)
 
 
 @pytest.mark.usefixtures("one_torch_thread")

@@ -36,14 +36,6 @@ def test_scene_marks_the_pure_pixels():
     assert [text.get_text() for text in ax.texts] == ["1", "2", "3"]
 
 
-def test_spectra_break_at_dropped_bands():
-    result = make_result()
-    result.endmembers["wavelength"].values[20:] += 1000
-    y = plot_spectra(result).lines[1].get_ydata()
-    assert np.flatnonzero(np.isnan(y)).tolist() == [20]
-    np.testing.assert_array_equal(np.delete(y, 20), result.endmembers.values[1])
-
-
 @pytest.mark.parametrize("r", [1, 5])
 def test_abundance_maps_share_one_scale(r):
     figure = plot_abundances(make_result(r=r))

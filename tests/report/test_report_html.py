@@ -15,7 +15,6 @@ from selfdict.report.charts import band_axis, band_labels, label_positions, nice
 from selfdict.report.page import own_row
 from selfdict.report.pictures import Maps
 from selfdict.scene import SceneError, unmix
-from selfdict.scene.facts import method_in_words
 
 
 def page_of(result, **options):
@@ -88,17 +87,6 @@ def test_bands_without_wavelength_are_numbered(unknown):
     assert label == "Band"
     assert band_labels(result.endmembers)[4] == f"Band {good[4]}"
     assert not shows_nan(render_report(result, scene))
-
-
-@pytest.mark.parametrize("prove", [False, True])
-def test_a_report_of_a_scene(prove):
-    scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
-    result = unmix(scene, 3, candidates=40, prove=prove, random_state=0)
-    assert method_in_words(result) == "FGNSR-40"
-    page = re.sub(r"<[^>]*>", " ", render_report(result, scene))
-    for k, group in enumerate(result.groups):
-        row = rf"Material {k + 1} .*pixel.* +{len(group)} +{result.group_weights[k]:.2f}"
-        assert re.search(row, page)
 
 
 def test_refers_to_nothing_outside():

@@ -38,6 +38,8 @@ def geotiff(tmp_path, data):
         xr.DataArray(np.zeros((3, 4)), dims=("y", "x")),
         xr.DataArray(np.zeros((3, 4, 5)), dims=("a", "b", "c")),
         xr.DataArray(np.array(["text"])),
+        xr.DataArray(np.zeros((0, 3, 4)), dims=("y", "x", "band")),
+        xr.DataArray(np.zeros((2, 3, 4), complex), dims=("y", "x", "band")),
     ],
 )
 def test_every_array_has_the_accessor_and_its_methods_say_what_is_wrong(data):

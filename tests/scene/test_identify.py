@@ -5,7 +5,7 @@ import pytest
 from mineral_library import BANDS, mineral_library, mineral_scene
 
 from selfdict import InputError
-from selfdict.scene import build_library, identify, read_library, unmix, write_spectra
+from selfdict.scene import build_library, identify, unmix
 from selfdict.scene.library import material_of
 
 
@@ -103,15 +103,6 @@ def test_what_is_left_out_is_said(library, endmembers):
     found = identify(gap, library)
     assert np.flatnonzero(~found.bands).tolist() == list(range(10, 20))
     assert found.matches[0].material == library["material"].values[0]
-
-
-def test_endmembers_may_come_from_a_file(library, endmembers, tmp_path):
-    for name in ("endmembers.csv", "endmembers.sli"):
-        write_spectra(endmembers.rename(spectrum="endmember"), tmp_path / name)
-        read = read_library(tmp_path / name)
-        assert [match.material for match in identify(read, library).matches] == [
-            str(library["material"].values[k]) for k in (0, 4, 8)
-        ]
 
 
 def test_what_cannot_be_compared_is_refused(library, endmembers):

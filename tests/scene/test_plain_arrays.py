@@ -57,15 +57,6 @@ def test_masked_pixels_are_left_out(cube):
     assert np.isnan(result.abundances.values[:, 2, 3]).all()
 
 
-def test_tensors(cube):
-    torch = pytest.importorskip("torch")
-    values, wavelengths = cube
-    tensor = torch.from_numpy(values)
-    result = unmix(tensor, 3, method="spa", wavelengths=wavelengths)
-    same = unmix(values, 3, method="spa", wavelengths=wavelengths)
-    np.testing.assert_array_equal(result.pixels, same.pixels)
-
-
 @pytest.mark.parametrize(
     ("data", "wavelengths", "error"),
     [

@@ -115,12 +115,6 @@ def test_each_fault_is_found_also_in_blocks(monkeypatch, fault):
     assert found(preflight(scene.chunk(y=5, x=4))) == expected
 
 
-def test_numbers_have_their_forms():
-    assert preflight(changed(np.s_[:, 0, 0], 0)).sentences[0].startswith("1 of 168 pixels is zero")
-    assert "28 of 168 pixels hold one" in preflight(NO_DATA).sentences[0]
-    assert "3 bands hold one" in preflight(FAULTS["dead bands beside no data"][0]).sentences[1]
-
-
 def test_wavelengths_that_are_missing_or_do_not_rise():
     wavelength = WAVELENGTH.copy()
     wavelength[[1, 8]] = np.nan
@@ -222,21 +216,6 @@ def test_convert_repeats_the_notes_of_the_reader(tmp_path):
     done = CliRunner().invoke(app, words)
     assert done.stdout == f"{tmp_path / 'cube.nc'}\n"
     assert "10 × 12 × 14" in done.stderr
-
-
-@pytest.mark.parametrize("dtype", ["int16", "float32"])
-def test_undeclared_fill_values_are_left_out(dtype):
-    truth = make_scene((20, 25), n_bands=30, n_endmembers=3, n_outliers=0, border=0, random_state=0)
-    values = (10_000 * truth.scene.values).astype(dtype)
-    values[:, :5] = -9999
-    values[0, 10, 10] = -9999  # one band is a measurement, however odd
-    scene = build_scene(values, scale_factor=1e-4)
-    valid = valid_mask(scene).values
-    assert not valid[:5].any()
-    assert valid[5:].all()
-    assert found(preflight(scene))["undeclared no data"] == "125 500 -9999"
-    result = unmix(scene, 3, random_state=0)
-    assert (result.pixels[:, 0] >= 5).all()
 
 
 def test_other_values_in_all_bands_are_used():
