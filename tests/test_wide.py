@@ -104,10 +104,3 @@ def test_clusters_of_few_points_follow_the_labels():
     found = selfdict.h2nmf(points, 3)
     pairs = set(zip(labels.tolist(), found.labels.tolist(), strict=True))
     assert len(pairs) == 3
-
-
-@pytest.mark.timeout(120)  # many minutes if a cube of the features entered
-def test_a_hundred_points_of_fifteen_thousand_features():
-    X, _, pure = make_mixtures(15_000, 100, 4, noise=0.02, random_state=0)
-    model = FGNSR(4).fit(X.T.astype(np.float32))
-    assert set(model.indices_.tolist()) == set(pure.tolist())

@@ -1,4 +1,4 @@
-"""The other commands: info, convert, compare, rank, demo; hostile names; a quick start."""
+"""The other commands: info, convert, rank, demo; hostile names; a quick start."""
 
 import html
 import json

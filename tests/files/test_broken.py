@@ -148,6 +148,11 @@ HEADERS = [
     {"wavelength": "{1, 2, x}"},
     {"data ignore value": "none"},
     {"reflectance scale factor": 0},
+    *(
+        {f"data {kind} values": values}
+        for kind in ("gain", "offset")
+        for values in ("{1, 2}", "{1, 2, nan}", "{1, 2, 1e999}", "{1, 2, x}")
+    ),
     {"map info": "{UTM, 1, 1, x, 2, 3, 4}"},
     {"map info": "{UTM, 1, 1, 0, 0, inf, 4}"},
     {"data file": "/etc/passwd"},

@@ -54,7 +54,7 @@ def test_warm_start_continues_from_the_given_point():
     )
 
 
-def test_stops_by_callback_time_and_certificate():
+def test_stops_by_callback_interruption_time_and_certificate():
     M = make_mixtures(20, 60, 4, noise=0.02, random_state=0)[0]
     seen = []
 
@@ -64,25 +64,20 @@ def test_stops_by_callback_time_and_certificate():
 
     assert fast_gradient(M, 0.1, callback=third).status is Status.STOPPED_BY_CALLBACK
     assert [progress.iteration for progress in seen] == [1, 2, 3]
+
+    def interrupt(progress):
+        if progress.iteration == 5:
+            raise KeyboardInterrupt
+
+    interrupted = fast_gradient(M, 0.1, callback=interrupt)
+    assert (interrupted.status, interrupted.n_iter) == (Status.INTERRUPTED, 5)
+    assert 0 <= interrupted.gap < 1
     late = fast_gradient(M, 0.1, max_seconds=0.0)
     assert late.n_iter == 1
     assert late.status is Status.MAX_SECONDS
     solution = fast_gradient(M, 0.1, tol=0.05, max_iter=100_000)
     assert solution.status is Status.CONVERGED
     assert solution.gap <= 0.05
-
-
-def test_interruption_returns_the_last_point_with_its_certificate():
-    M = make_mixtures(20, 60, 4, noise=0.02, random_state=0)[0]
-
-    def interrupt(progress):
-        if progress.iteration == 5:
-            raise KeyboardInterrupt
-
-    solution = fast_gradient(M, 0.1, callback=interrupt)
-    assert solution.status is Status.INTERRUPTED
-    assert solution.n_iter == 5
-    assert 0 <= solution.gap < 1
 
 
 @pytest.mark.parametrize("shape", [(30, 700), (700, 30), (650, 700)])
