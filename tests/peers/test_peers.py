@@ -38,6 +38,7 @@ def test_spa_of_data_of_low_rank(dtype):
     with pytest.raises(InputError):
         spa(M, 5)
     assert spa(M, 5, allow_fewer=True).tolist() == spa(M, 3).tolist()
+    assert spa(0 * M, 5, allow_fewer=True).size == 0
 
 
 @settings(max_examples=20)

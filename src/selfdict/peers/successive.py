@@ -31,9 +31,9 @@ def first_largest(residuals: Array, norms: Array) -> int:
 
 def enough(selected: list[int], r: int, reason: str) -> Array:
     """Return the selected indices as an array; raise if there are fewer than r."""
-    if not selected:
-        raise InputError("all points are zero: there is none to select")
     if len(selected) < r:
+        if not selected:
+            raise InputError("all points are zero: there is none to select")
         raise InputError(f"r must be at most {len(selected)} for these data, got {r}: {reason}")
     return np.array(selected, dtype=np.intp)
 

@@ -14,7 +14,7 @@ from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.protocol import Columns
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.device import Device
-from selfdict.compute.threads import single_threaded_blas
+from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.certificate import objective_value
 from selfdict.model.dual import closed_rows, dot_error
@@ -246,10 +246,14 @@ class Search:
         columns = self.data.columns
         open_atoms = np.searchsorted(self.data.row_indices, point.support)
         lengths = columns.rows.lengths[open_atoms] * columns.rows.v[open_atoms]
-        moved = np.zeros(len(columns.w))
-        for length, row, stored in zip(lengths, X, point.coef):
-            moved += length * np.abs(row - stored[self.data.column_indices])
-        reach = (1 + dot_error(len(moved) + len(X))) * float(moved @ (columns.s * columns.w))
+        weights = columns.s * columns.w
+
+        def moved(start: int, stop: int) -> float:
+            stored = point.coef[:, self.data.column_indices[start:stop]]
+            return float(lengths @ np.abs(X[:, start:stop] - stored) @ weights[start:stop])
+
+        reach = sum(for_slices(moved, len(weights), 1024))
+        reach *= 1 + dot_error(len(weights) + len(X))
         # both that residual and the one of the scores, or the products it stands for, were rounded
         weight = math.sqrt(float(columns.s @ columns.w**2))
         fitted = float(columns.rows.lengths[open_atoms] @ point.diagonal[point.support])
