@@ -166,29 +166,37 @@ class DenseResidual(Residual):
     def _subtracted(self) -> Array:
         """Return M − D X from the non-zero rows of X."""
         solution = self.solution
-        R = self.problem.M.astype(np.float64)
+        M = self.problem.M
         if solution.support.size == 0:
-            return R
+            return np.asarray(M.astype(np.float64))
         atoms = self.problem.atoms[:, solution.support].astype(np.float64)
         own = np.empty(0, np.int64)
         if self.problem.D is None:
-            # m_j (1 − x_jj): the difference of m_j and m_j x_jj has no digits left for x_jj near 1
             own = solution.support
-            R[:, own] *= 1 - solution.coef[np.arange(own.size), own].astype(np.float64)
+        kept = 1 - solution.coef[np.arange(own.size), own].astype(np.float64)
 
-        def entries(start: int, stop: int) -> Array:
-            """Return some columns of X without the entries x_jj."""
+        def part(start: int, stop: int) -> tuple[Array, Array]:
+            """Return some columns m_j (1 − x_jj), and those of X without the entries x_jj.
+
+            The difference of m_j and m_j x_jj has no digits left for x_jj near 1.
+            """
+            columns = M[:, start:stop].astype(np.float64)
             X = solution.coef[:, start:stop].astype(np.float64)
             inside = np.flatnonzero((own >= start) & (own < stop))
+            columns[:, own[inside] - start] *= kept[inside]
             X[inside, own[inside] - start] = 0
-            return X
-
-        def task(start: int, stop: int) -> None:
-            R[:, start:stop] -= atoms @ entries(start, stop)
+            return columns, X
 
         if self.device is not None:
-            R -= multiply(atoms, entries(0, R.shape[1]), self.device)
+            R, X = part(0, M.shape[1])
+            R -= multiply(atoms, X, self.device)
             return R
+        R = np.empty_like(M, dtype=np.float64)
+
+        def task(start: int, stop: int) -> None:
+            columns, X = part(start, stop)
+            np.subtract(columns, atoms @ X, out=R[:, start:stop])
+
         # slices of columns, so that the bits do not depend on the number of threads
         with single_threaded_blas():
             for_slices(task, R.shape[1], 4096)
@@ -210,8 +218,12 @@ class DenseResidual(Residual):
             s = problem.squared_form.s
         summed = np.sqrt(squared_norms(M))
         lengths = np.sqrt(squared_norms(atoms[:, self.solution.support]))
-        for length, row in zip(lengths, self.solution.coef):
-            summed += length * np.abs(row)
+
+        def task(start: int, stop: int) -> None:
+            for length, row in zip(lengths, self.solution.coef):
+                summed[start:stop] += length * np.abs(row[start:stop])
+
+        for_slices(task, len(summed), 8192)
         return dot_error(len(lengths) + 1) * math.sqrt(math.fsum(s * summed**2))
 
     def fit(self) -> tuple[float, float]:

@@ -111,7 +111,14 @@ class DualPoint:
         # with δ are within the squares of the columns, and a few times that is room enough.
         square = float(problem.s @ (squared_norms(problem.M) + squared_norms(R)))
         rounding = 16 * dot_error(sum(problem.M.shape)) * square
-        clustered = _clustered(problem, problem.M - self.scaling * R)
+        explained = np.empty_like(R)
+
+        def explain(start: int, stop: int) -> None:
+            part = slice(start, stop)
+            np.subtract(problem.M[:, part], self.scaling * R[:, part], out=explained[:, part])
+
+        for_slices(explain, problem.n_points, 4096)
+        clustered = _clustered(problem, explained)
         # rows with more room than these are unlikely to be opened
         near = np.sort(np.argsort(prices / slope, kind="stable")[:MOST_IN_MODELS])
         few = _part(clustered, near, np.arange(clustered.n_points))
