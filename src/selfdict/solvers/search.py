@@ -247,10 +247,13 @@ class Search:
         open_atoms = np.searchsorted(self.data.row_indices, point.support)
         lengths = columns.rows.lengths[open_atoms] * columns.rows.v[open_atoms]
         weights = columns.s * columns.w
+        stored = point.coef
+        if stored.shape[1] > len(weights):
+            stored = stored[:, self.data.column_indices]
 
         def moved(start: int, stop: int) -> float:
-            stored = point.coef[:, self.data.column_indices[start:stop]]
-            return float(lengths @ np.abs(X[:, start:stop] - stored) @ weights[start:stop])
+            part = slice(start, stop)
+            return float(lengths @ np.abs(X[:, part] - stored[:, part]) @ weights[part])
 
         reach = sum(for_slices(moved, len(weights), 1024))
         reach *= 1 + dot_error(len(weights) + len(X))
