@@ -124,7 +124,8 @@ class SearchData:
         """
         dtype = problem.M.dtype
         if len(self.column_indices) == problem.n_points:
-            coef = np.ascontiguousarray(X, dtype=dtype)
+            # a copy, whatever the dtype: scores_of compares X with what is clipped below
+            coef = np.array(X, dtype=dtype, order="C")
         else:
             coef = np.zeros((len(support), problem.n_points), dtype=dtype)
             coef[:, self.column_indices] = X
