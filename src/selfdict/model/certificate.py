@@ -206,7 +206,8 @@ class DenseResidual(Residual):
         """Return the norm of what rounding may have done to the residual, from above.
 
         The residual m_j − Σ_i d_i x_ij is a sum of k + 1 terms: it is off by at most γ_k times
-        ‖m_j‖ + Σ_i ‖d_i‖ x_ij. The norm is that of the loss, with its weights.
+        ‖m_j‖ + Σ_i ‖d_i‖ x_ij. The norm is that of the loss, with its weights, and that of a sum
+        is at most the sum of the norms.
         """
         problem = self.problem
         M = problem.M
@@ -216,15 +217,10 @@ class DenseResidual(Residual):
             M = problem.squared_form.M
             atoms = problem.squared_form.atoms
             s = problem.squared_form.s
-        summed = np.sqrt(squared_norms(M))
         lengths = np.sqrt(squared_norms(atoms[:, self.solution.support]))
-
-        def task(start: int, stop: int) -> None:
-            for length, row in zip(lengths, self.solution.coef):
-                summed[start:stop] += length * np.abs(row[start:stop])
-
-        for_slices(task, len(summed), 8192)
-        return dot_error(len(lengths) + 1) * math.sqrt(math.fsum(s * summed**2))
+        rows = np.sqrt(squared_norms(self.solution.coef.T) * s.max())
+        summed = math.sqrt(math.fsum(s * squared_norms(M))) + float(lengths @ rows)
+        return dot_error(len(lengths) + 1) * summed
 
     def fit(self) -> tuple[float, float]:
         loss = self.problem.loss

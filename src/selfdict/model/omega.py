@@ -15,6 +15,7 @@ from selfdict.model.solution import Solution
 
 # relative to the limit of an entry: room for solvers of all kinds, and for their rounding
 TOLERANCE = 1e-6
+ROWS_PER_SLICE = 8
 
 
 def project_omega(
@@ -122,17 +123,20 @@ def clip_to_gates(problem: Problem, support: Array, gates: Array, coef: Array) -
 
     def task(start: int, stop: int) -> None:
         for k in range(start, stop):
-            row = int(support[k])
-            limit = row_limits(problem, row, float(gates[k]))
-            rounded = limit.astype(coef.dtype)
-            is_above = rounded > limit
-            rounded[is_above] = np.nextafter(rounded[is_above], coef.dtype.type(0))
-            np.clip(coef[k], 0, rounded, out=coef[k])
-            if problem.D is None:
-                coef[k, row] = gates[k]
+            clip_row(problem, int(support[k]), float(gates[k]), coef[k])
 
-    rows_per_slice = 8
-    for_slices(task, len(support), rows_per_slice)
+    for_slices(task, len(support), ROWS_PER_SLICE)
+
+
+def clip_row(problem: Problem, row: int, gate: float, entries: Array) -> None:
+    """Clip a row of X (n,) to the limits that its gate sets, in place and in its dtype."""
+    limit = row_limits(problem, row, gate)
+    rounded = limit.astype(entries.dtype)
+    is_above = rounded > limit
+    rounded[is_above] = np.nextafter(rounded[is_above], entries.dtype.type(0))
+    np.clip(entries, 0, rounded, out=entries)
+    if problem.D is None:
+        entries[row] = gate
 
 
 def row_limits(problem: Problem, row: int, gate: float) -> Array:

@@ -13,6 +13,7 @@ since π* does not fall.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -66,7 +67,7 @@ class Penalty(ABC):
     def conjugate(self, y: Array) -> Array:
         """Return π_i*(y_i), that largest value, (d,)."""
 
-    @property
+    @cached_property
     def steepest(self) -> Array:
         """π_i'(1), (d,): the score from which a row is wide open."""
         return self.gradient(np.ones(len(self.slope)))

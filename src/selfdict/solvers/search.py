@@ -19,7 +19,7 @@ from selfdict.kernels.columns import squared_norms
 from selfdict.model.certificate import objective_value
 from selfdict.model.dual import closed_rows, dot_error
 from selfdict.model.memory_rows import MemoryRows
-from selfdict.model.omega import clip_to_gates
+from selfdict.model.omega import ROWS_PER_SLICE, clip_row
 from selfdict.model.penalties import Penalty
 from selfdict.model.problem import Problem
 from selfdict.model.solution import (
@@ -115,20 +115,9 @@ class SearchData:
             of_fit = error * size * (math.sqrt(quadratic) + error * size)
         return 2 * (of_fit + error * objective)
 
-    def solution(
-        self, problem: Problem, support: Array, t: Array, X: Array
-    ) -> tuple[Solution, float]:
-        """Return rows X of the columns that count as a Solution in M's dtype, without its bound.
-
-        The second result is by how much rounding may have lowered its objective.
-        """
+    def solution(self, problem: Problem, support: Array, t: Array, X: Array) -> "Stored":
+        """Return rows X of the columns that count as a Solution in M's dtype, without its bound."""
         dtype = problem.M.dtype
-        if len(self.column_indices) == problem.n_points:
-            # a copy, whatever the dtype: scores_of compares X with what is clipped below
-            coef = np.array(X, dtype=dtype, order="C")
-        else:
-            coef = np.zeros((len(support), problem.n_points), dtype=dtype)
-            coef[:, self.column_indices] = X
         # gates are rounded up and the entries within them down: rounded to nearest, X would violate
         # X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective could lie below the optimum
         gates = t.astype(dtype)
@@ -137,11 +126,32 @@ class SearchData:
         gates = np.minimum(gates, dtype.type(1))
         diagonal = np.zeros(problem.n_atoms, dtype=dtype)
         diagonal[support] = gates
-        clip_to_gates(problem, support, gates, coef)
+        coef = np.zeros((len(support), problem.n_points), dtype=dtype)
+        moved = np.zeros(len(support))
+        weights = self.columns.s * self.columns.w
+        counting: slice | Array = slice(None)
+        if len(self.column_indices) < problem.n_points:
+            counting = self.column_indices
+
+        def store(start: int, stop: int) -> None:
+            for k in range(start, stop):
+                coef[k, counting] = X[k]
+                clip_row(problem, int(support[k]), float(gates[k]), coef[k])
+                moved[k] = weights @ np.abs(X[k] - coef[k, counting])
+
+        for_slices(store, len(support), ROWS_PER_SLICE)
         point = Solution(support=support, coef=coef, diagonal=diagonal, problem=problem)
         # of the entries as they are returned: float32 may have rounded them
         objective = objective_value(point)
-        return replace(point, objective=objective.value), objective.rounding
+        return Stored(replace(point, objective=objective.value), objective.rounding, moved)
+
+
+class Stored(NamedTuple):
+    """A solution as it is returned: its entries are rounded to the dtype of the data."""
+
+    solution: Solution
+    rounding: float  # by how much rounding may have lowered its objective
+    moved: Array  # (k,): Σ_j s_j w_j times the change of an entry by storing it
 
 
 class Stop(Exception):
@@ -239,30 +249,24 @@ class Search:
         """Take over the scores of all rows; those of closed rows were not taken."""
         self.scores = np.where(np.isfinite(self.penalty.slope), found.terms.scores, np.inf)
 
-    def scores_of(self, point: Solution, X: Array) -> Array | None:
-        """Return the scores, from above, of X (k, n) as it is stored in a solution."""
+    def scores_of(self, stored: Stored) -> Array | None:
+        """Return the scores, from above, of X as it is stored in a solution."""
         if self.scores is None:
             return None
         # entries were rounded: a residual has moved by at most Σ_i ‖d_i‖ times that
         columns = self.data.columns
+        point = stored.solution
+        n_open = len(point.support)
         open_atoms = np.searchsorted(self.data.row_indices, point.support)
         lengths = columns.rows.lengths[open_atoms] * columns.rows.v[open_atoms]
-        weights = columns.s * columns.w
-        stored = point.coef
-        if stored.shape[1] > len(weights):
-            stored = stored[:, self.data.column_indices]
-
-        def moved(start: int, stop: int) -> float:
-            part = slice(start, stop)
-            return float(lengths @ np.abs(X[:, part] - stored[:, part]) @ weights[part])
-
-        reach = sum(for_slices(moved, len(weights), 1024))
-        reach *= 1 + dot_error(len(weights) + len(X))
+        reach = float(lengths @ stored.moved) * (1 + dot_error(len(columns.w) + n_open))
         # both that residual and the one of the scores, or the products it stands for, were rounded
         weight = math.sqrt(float(columns.s @ columns.w**2))
         fitted = float(columns.rows.lengths[open_atoms] @ point.diagonal[point.support])
         size = math.sqrt(self.data.square) + fitted * weight
-        reach += 4 * dot_error(columns.n_features + len(X) + 64) * size * weight
+        # a device has rounded the entries to the dtype of the data before
+        reach += float(np.finfo(point.coef.dtype).eps) * fitted * weight**2
+        reach += 4 * dot_error(columns.n_features + n_open + 64) * size * weight
         scores = np.zeros(len(point.diagonal))
         scores[self.data.row_indices] = self.scores + reach * columns.rows.lengths
         return scores
@@ -348,8 +352,8 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
     """
     data, gates = _within_gates(problem, support, t)
     with single_threaded_blas():
-        point, _ = data.solution(problem, *data.open_rows(gates))
-    return replace(point, status=Status.GIVEN)
+        stored = data.solution(problem, *data.open_rows(gates))
+    return replace(stored.solution, status=Status.GIVEN)
 
 
 def objective_within_gates(problem: Problem, support: Array, t: Array) -> float:

@@ -255,8 +255,9 @@ def _solution(
     problem: Problem, search: Search, support: Array, t: Array, X: Array, status: Status
 ) -> Solution:
     """Return the rows X of the columns that count as a Solution, with bound and history."""
-    point, rounding = search.data.solution(problem.with_mu(search.mu), support, t, X)
-    bound = consistent_bound(search.bound, point.objective, rounding)
+    stored = search.data.solution(problem.with_mu(search.mu), support, t, X)
+    point = stored.solution
+    bound = consistent_bound(search.bound, point.objective, stored.rounding)
     gap = relative_gap(point.objective, bound)
     if status is Status.CONVERGED and gap > max(search.tol, 1e-12):
         status = Status.STALLED  # entries rounded to single precision are further from the optimum
@@ -266,5 +267,5 @@ def _solution(
         n_iter=len(search.history) - 1,
         status=status,
         history=as_history(search.history),
-        scores=search.scores_of(point, X),
+        scores=search.scores_of(stored),
     )
