@@ -77,7 +77,7 @@ def negative_values(repeats: int) -> None:
                 )
                 errors[kind].append(share_error(result, truth))
                 if kind == "kept":
-                    negative.append(result.negative.share)
+                    negative.append(np.mean(values[:, result.valid.values] < 0))
         kept, zeros = (float(np.mean(found)) for found in errors.values())
         print(
             f"  noise {100 * noise:4.1f} %, {100 * np.mean(negative):.1f} % negative: "

@@ -73,7 +73,6 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
         assert group["needed"] == needed
     assert record["proof"]["complete"]
     assert record["proof"]["about"].startswith("40 candidates that stand for")
-    assert record["negative_values"]["treatment"] == "used as they are"
     assert record["figures"]["relative_error"] == record["relative_error"]
     assert record["figures"]["pixels"] == inside.sum()
 

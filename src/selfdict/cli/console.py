@@ -139,7 +139,7 @@ class Command(click.Command):
         """Run the command."""
         # Shown after the run: the display of warnings is a setting of the whole process.
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("once", InputWarning)
+            warnings.simplefilter("once", UserWarning)
             try:
                 super().invoke(ctx)
             except KeyboardInterrupt:
@@ -172,7 +172,8 @@ def _show_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
     for each in caught:
         if issubclass(each.category, InputWarning):
             click.echo(f"warning: {in_command_words(plain(each.message))}", err=True)
-        else:
+        # Other packages speak to programmers, and the outputs say how the solver ended.
+        elif not issubclass(each.category, UserWarning):
             text = warnings.formatwarning(each.message, each.category, each.filename, each.lineno)
             click.echo(text, err=True, nl=False)
 

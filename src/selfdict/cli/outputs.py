@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -196,9 +195,7 @@ def draw_matches(
     from selfdict.report.plots import plot_matches
 
     figure = plot_matches(endmembers, found.matches)
-    with staged(path, overwrite=overwrite) as temporary, warnings.catch_warnings():
-        # Of characters in names that the font does not have.
-        warnings.simplefilter("ignore")
+    with staged(path, overwrite=overwrite) as temporary:
         try:
             figure.savefig(temporary)
         except (OSError, ValueError) as error:

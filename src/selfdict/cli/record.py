@@ -57,14 +57,12 @@ def run_record(
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in result.comparison],
         "skipped": _in_command_words(result.skipped),
-        **dict.fromkeys(("names", "negative_values", "fit", "check", "rank_advice")),
+        **dict.fromkeys(("names", "fit", "check", "rank_advice")),
         "preflight": [],
         "bands_left_out": [],
     }
     if result.identification is not None:
         record["names"] = match_records(result.identification, result.labels)
-    if result.negative is not None:
-        record["negative_values"] = asdict(result.negative) | {"treatment": "used as they are"}
     if result.fit is not None:
         sentences = _in_command_words(result.fit.sentences)
         record["fit"] = _fields(result.fit, "headline", "is_sound", "noise")

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
@@ -110,15 +109,8 @@ def run_unmix(
     """Unmix the scene that was read from a source."""
     if options.is_fgnsr:
         options = replace(options, estimator={"callback": line.solver})
-    with naming_the_file(source), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = unmix_scene(scene, options, look, client, line.step)
-    for each in caught:
-        # Record, report and summary say how the solver ended and how large the gap is. By its name:
-        # the class is one of scikit-learn, which would have to be imported.
-        if each.category.__name__ != "ConvergenceWarning":
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    return result
+    with naming_the_file(source):
+        return unmix_scene(scene, options, look, client, line.step)
 
 
 @contextmanager

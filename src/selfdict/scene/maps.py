@@ -40,30 +40,6 @@ _NOT_STORED = ("valid", "errors")  # the residual of a pixel that is not valid i
 
 
 @dataclass(frozen=True)
-class NegativeValues:
-    """How many values of the used pixels and bands are below zero; they are used as they are.
-
-    Attributes
-    ----------
-    count, n_values : int
-        Number of negative values, and of all values.
-    lowest : float
-        The lowest of them; 0 if there is none.
-    """
-
-    count: int
-    n_values: int
-    lowest: float
-
-    @property
-    def share(self) -> float:
-        """The part of all values that is negative."""
-        if self.n_values == 0:
-            return 0.0
-        return self.count / self.n_values
-
-
-@dataclass(frozen=True)
 class Totals:
     """What is summed over all pixels."""
 
@@ -72,9 +48,6 @@ class Totals:
     n_valid: int = 0  # pixels with data
     squared_norm: float = 0.0  # ‖M‖²
     squared_error: float = 0.0  # ‖M − U H‖²
-    n_values: int = 0  # of these pixels in the used bands
-    n_negative: int = 0
-    lowest: float = np.inf
 
     def __add__(self, other: "Totals") -> "Totals":
         """Return the totals of two sets of pixels together."""
@@ -84,15 +57,7 @@ class Totals:
             n_valid=self.n_valid + other.n_valid,
             squared_norm=self.squared_norm + other.squared_norm,
             squared_error=self.squared_error + other.squared_error,
-            n_values=self.n_values + other.n_values,
-            n_negative=self.n_negative + other.n_negative,
-            lowest=min(self.lowest, other.lowest),
         )
-
-    @property
-    def negative(self) -> NegativeValues:
-        """The values below zero."""
-        return NegativeValues(self.n_negative, self.n_values, min(self.lowest, 0.0))
 
     def relative(self, squared_error: float) -> float:
         """Return an error relative to ‖M‖_F."""
@@ -175,10 +140,6 @@ class FitBlock:
 
     def _fit(self, M: Array, pixels: Array) -> tuple[dict[str, Array], Totals]:
         """Fit pixels M (m, n), and return the values of their maps."""
-        lowest = float(M.min())
-        n_negative = 0
-        if lowest < 0:
-            n_negative = int(np.count_nonzero(M < 0))
         fits = (fit_soft_sum(U, M, 0.0, with_residuals=True) for U in self.others)
         other_errors = [fit.squared_residuals.sum() for fit in fits]
         fit, U = self._fitted(M)
@@ -201,9 +162,6 @@ class FitBlock:
             n_valid=M.shape[1],
             squared_norm=float(norms.sum()),
             squared_error=float(fit.squared_residuals.sum()),
-            n_values=M.size,
-            n_negative=n_negative,
-            lowest=lowest,
         )
         return maps, totals
 

@@ -17,7 +17,6 @@ from selfdict.scene.choose import SceneCheck
 from selfdict.scene.facts import Fit, Patch, facts
 from selfdict.scene.identification import Identification
 from selfdict.scene.inspection import Preflight
-from selfdict.scene.maps import NegativeValues
 from selfdict.scene.metadata import without_notes
 
 
@@ -123,8 +122,6 @@ class UnmixResult:
     pixel_error : float or None
         The relative error with the pure pixels as endmembers and nonnegative coefficients (section
         4.2 of the paper), which can be compared between methods; None with a library.
-    negative : NegativeValues or None
-        How many values are negative.
     preflight : Preflight or None
         What was assumed about the scene, which bands were left out, and what seems wrong with it.
     rank_advice : RankAdvice or None
@@ -168,7 +165,6 @@ class UnmixResult:
     brightness: xr.DataArray | None = None
     illumination: Illumination | None = None
     pixel_error: float | None = None
-    negative: NegativeValues | None = None
     preflight: Preflight | None = None
     rank_advice: RankAdvice | None = None
     skipped: tuple[str, ...] = ()

@@ -94,7 +94,7 @@ def unmix(
     -----
     Negative values, such as noise in dark bands, are used as they are, as :class:`selfdict.FGNSR`
     uses them: raised to zero, they would bias averages, and the error would not be that of the
-    data. ``UnmixResult.negative`` says how many there are.
+    data. The preflight says how many there are.
 
     Examples
     --------
@@ -214,7 +214,6 @@ def _result(
         **maps.layers,
         relative_error=maps.relative_error,
         pixel_error=maps.pixel_error,
-        negative=maps.totals.negative,
         solution=choice.solution,
         atoms=atoms,
         group_weights=choice.group_weights,
