@@ -13,7 +13,7 @@ import pytest
 
 from cli.runner import run
 from selfdict.cli.console import json_value
-from selfdict.cli.progress import ProgressLine
+from selfdict.cli.run import ProgressLine
 from selfdict.datasets import make_scene
 from selfdict.scene import read_scene, write_scene
 

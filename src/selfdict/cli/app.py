@@ -7,10 +7,9 @@ import click
 
 from selfdict import __version__
 from selfdict._display import plain
-from selfdict.cli import options
+from selfdict.cli import BEGAN, options
 from selfdict.cli.console import Command, print_json, print_line
-from selfdict.cli.progress import ProgressLine, Stages
-from selfdict.cli.source import Source, library_files
+from selfdict.cli.source import Source, describe, input_files, print_facts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,9 +35,10 @@ def demo(
 ) -> None:
     """Unmix a scene that comes with the program, and write a report."""
     from selfdict.cli.outputs import output_folder
-    from selfdict.cli.run import Run, unmix_into
-    from selfdict.cli.summary import print_run
+    from selfdict.cli.record import print_run
+    from selfdict.cli.run import ProgressLine, Run, unmix_into
     from selfdict.scene.options import UnmixOptions
+    from selfdict.scene.unmixing import Stages
     from selfdict.scene.write import write_scene
 
     with output_folder(output, force=force) as folder, ProgressLine(quiet or json) as line:
@@ -84,10 +84,11 @@ def unmix(
     source = Source(**{str(each.name): given.pop(str(each.name)) for each in options.READING})
     source.prepare()
     from selfdict.cli.outputs import output_folder
-    from selfdict.cli.run import Run, threads_for, unmix_into
-    from selfdict.cli.summary import print_run
+    from selfdict.cli.record import print_run
+    from selfdict.cli.run import ProgressLine, Run, threads_for, unmix_into
+    from selfdict.scene.unmixing import Stages
 
-    stages = Stages()
+    stages = Stages(BEGAN)
     stages.end("imports")
     run = Run.of(source, given, command=options.repeated_command(ctx))
     if output is None:
@@ -97,7 +98,7 @@ def unmix(
     # The workers of a cluster read for themselves.
     scene = run.source.read(at_once=run.scheduler is None)
     stages.end("open")
-    inputs = [*source.files(), *library_files(run.library), *library_files(run.names)]
+    inputs = [*source.files(), *input_files(run.library), *input_files(run.names)]
     outputs = output_folder(output, force=force, inputs=inputs)
     progress = ProgressLine(quiet or json, as_json=progress_json)
     with outputs as folder, progress as line, threads_for(scene, run.threads):
@@ -105,7 +106,8 @@ def unmix(
     stages.end("record")
     print_run(result, record, output, quiet, json)
     if profile:
-        stages.print()
+        for name, seconds in [*stages.seconds.items(), ("total", sum(stages.seconds.values()))]:
+            click.echo(f"{seconds:8.2f} s  {name}", err=True)
 
 
 @app.command(cls=Command, params=options.COMPARE)
@@ -122,9 +124,8 @@ def compare(
     """Compare all methods on a scene."""
     source = Source(**reading)
     source.prepare()
-    from selfdict.cli.record import method_record
-    from selfdict.cli.run import look_at, run_unmix, threads_for
-    from selfdict.cli.summary import print_comparison
+    from selfdict.cli.record import method_record, print_comparison
+    from selfdict.cli.run import ProgressLine, look_at, run_unmix, threads_for
     from selfdict.methods import METHODS
     from selfdict.report.page import own_row
     from selfdict.scene.options import UnmixOptions
@@ -173,9 +174,8 @@ def rank(
     """Recommend a number of materials, and show what each further one explains."""
     source = Source(**reading)
     source.prepare()
-    from selfdict.cli.record import rank_record
-    from selfdict.cli.run import look_at, naming_the_file, threads_for
-    from selfdict.cli.summary import print_advice
+    from selfdict.cli.record import print_advice, rank_record
+    from selfdict.cli.run import ProgressLine, look_at, naming_the_file, threads_for
     from selfdict.scene.unmixing import advise_rank
 
     scene = source.read()
@@ -200,8 +200,6 @@ def rank(
 @app.command(cls=Command, params=options.INFO)
 def info(json: bool, **reading: Any) -> None:
     """Describe a file: its contents, what is assumed about it, and what looks wrong."""
-    from selfdict.cli.summary import describe, print_facts
-
     facts = describe(Source(**reading))
     if json:
         print_json(facts)
@@ -233,8 +231,7 @@ def convert(output: Path, format: str | None, force: bool, quiet: bool, **readin
 def identify(result: Path, library: Path, figure: Path | None, force: bool, json: bool) -> None:
     """Identify the materials of a result in a spectral library."""
     from selfdict.cli.outputs import draw_matches
-    from selfdict.cli.record import match_records
-    from selfdict.cli.summary import print_matches
+    from selfdict.cli.record import match_records, print_matches
     from selfdict.scene.identification import identify as identified
     from selfdict.scene.library import read_library
     from selfdict.scene.staging import check_free
@@ -242,7 +239,7 @@ def identify(result: Path, library: Path, figure: Path | None, force: bool, json
     if result.is_dir():
         result = result / "endmembers.csv"
     if figure is not None:
-        inputs = [*library_files(result), *library_files(library)]
+        inputs = [*input_files(result), *input_files(library)]
         check_free([figure], overwrite=force, inputs=inputs)
     endmembers = read_library(result)
     found = identified(endmembers, read_library(library))

@@ -1,7 +1,4 @@
-"""What ``run.json`` and ``--json`` say: the options of the command, and what was found.
-
-Numbers and arrays of NumPy become those of JSON when a record is written.
-"""
+"""What a command found: the records in ``run.json`` and of ``--json``, and what is printed."""
 
 import platform
 from collections.abc import Iterable
@@ -14,11 +11,18 @@ from typing import Any
 import xarray as xr
 
 from selfdict import __version__
-from selfdict.cli.console import RENAMED, in_command_words, in_words
-from selfdict.cli.source import Source, fingerprint
+from selfdict.cli.console import (
+    RENAMED,
+    in_command_words,
+    in_words,
+    print_json,
+    print_line,
+    print_table,
+)
+from selfdict.cli.source import Source, fingerprint, parse_roi
 from selfdict.model.solution import Solution
 from selfdict.readout import RankAdvice
-from selfdict.scene.facts import candidates_in_words, figures
+from selfdict.scene.facts import candidates_in_words, facts, figures
 from selfdict.scene.identification import Identification
 from selfdict.scene.plan import fits_in_memory
 from selfdict.scene.result import Comparison, UnmixResult
@@ -99,7 +103,7 @@ def _versions() -> dict[str, str]:
 
 def _input(source: Source, scene: xr.DataArray) -> dict[str, Any]:
     n_bands, n_rows, n_columns = scene.shape
-    first_row, first_column = source.first_pixel()
+    rows, columns = parse_roi(source.options.get("roi") or ":,:")
     return {
         "path": source.label,
         # Without hashes if the scene is too large to be kept: they would read it once more.
@@ -107,8 +111,8 @@ def _input(source: Source, scene: xr.DataArray) -> dict[str, Any]:
         "bands": n_bands,
         "rows": n_rows,
         "columns": n_columns,
-        "first_row": first_row,
-        "first_column": first_column,
+        "first_row": rows.start or 0,
+        "first_column": columns.start or 0,
     }
 
 
@@ -249,3 +253,63 @@ def parameter_table(record: dict[str, Any]) -> dict[str, str]:
     for name, file in list(shape["files"].items())[:4]:
         rows[f"SHA-256 of {name}"] = file["sha256"]
     return {name.replace("_", " "): in_words(value) for name, value in rows.items() if value}
+
+
+def print_run(
+    result: UnmixResult, record: dict[str, Any], output: Path, quiet: bool, json: bool
+) -> None:
+    """Print the record of a run as JSON, or what was found and where it is."""
+    if json:
+        print_json(record)
+        return
+    if quiet:
+        return
+    # What the preflight found was printed before the work.
+    shown = [fact for fact in facts(result) if fact.name not in ("preflight", "notes")]
+    print_table([(fact.name, in_command_words(fact.sentence)) for fact in shown])
+    for k, match in enumerate(record["names"] or []):
+        print_line(f"{k + 1}. {match['sentence']}")
+    for note in record["notes"]:
+        print_line(f"note: {note}")
+    print_line(f"in {output}: {', '.join(record['files'])}")
+    print_line(str(output / "report.html"))
+
+
+def print_comparison(results: list[Comparison]) -> None:
+    """Print the error of each method, and which is the smallest."""
+    smallest_error = min(result.error for result in results)
+    rows = [("method", "relative error, %", "", "seconds")]
+    for result in results:
+        mark = ""
+        if result.error == smallest_error:
+            mark = "best"
+        rows.append((result.method, f"{100 * result.error:.2f}", mark, f"{result.seconds:.2f}"))
+    print_table(rows, right=(1, 3))
+
+
+def print_advice(advice: RankAdvice) -> None:
+    """Print the recommendation, its reasons, and the errors it rests on."""
+    for sentence in advice.sentences:
+        print_line(sentence)
+    rows = [("materials", "relative error, %", "")]
+    for k, error in enumerate(advice.errors):
+        mark = ""
+        if k + 1 == advice.r:
+            mark = "recommended"
+        rows.append((str(k + 1), f"{100 * error:.2f}", mark))
+    print_table(rows, right=(0, 1))
+
+
+def print_matches(names: list[str], found: Identification) -> None:
+    """Print which materials of a library the endmembers are."""
+    for note in found.notes:
+        print_line(note)
+    rows = [("endmember", "material", "nearest spectrum", "angle, °", "next material", "angle, °")]
+    for name, match in zip(names, found.matches):
+        first = match.nearest[0]
+        second = ("–", "–")
+        if len(match.nearest) > 1:
+            second = (match.nearest[1].material, f"{match.nearest[1].angle:.1f}")
+        material = match.material or "no match"
+        rows.append((name, material, first.name, f"{first.angle:.1f}", *second))
+    print_table(rows, right=(3, 5))

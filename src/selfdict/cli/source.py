@@ -1,4 +1,4 @@
-"""A scene as it is given on the command line: a file and the part of it to use."""
+"""A scene as it is given on the command line, the files it consists of, and what ``info`` says."""
 
 import hashlib
 import re
@@ -12,6 +12,7 @@ import click
 
 from selfdict._errors import InputError
 from selfdict._imports import optional
+from selfdict.cli.console import in_command_words, in_words, print_line, print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -78,24 +79,19 @@ class Source:
         """The name of the file in records and messages."""
         return self.name or self.address or str(self.file)
 
-    def first_pixel(self) -> tuple[int, int]:
-        """Return the row and column in the file of the first pixel of the scene."""
-        rows, columns = parse_roi(self.options.get("roi") or ":,:")
-        return rows.start or 0, columns.start or 0
-
     def fingerprints(self, *, hashed: bool) -> dict[str, dict[str, Any]]:
-        """Return size, time of change and SHA-256 of each file of the scene, by name.
-
-        A hash reads the whole file once more: ``hashed`` says whether to.
-        """
+        """Return size, time of change and SHA-256 (which reads all of it) of each file, by name."""
         found = {}
-        # Sorted, since the order of the files in a folder depends on the file system.
-        for name, path in sorted(self._files().items()):
+        for path in input_files(self.file):
             status = path.stat()
             changed = datetime.fromtimestamp(status.st_mtime, UTC)
+            name = path.name
             digest = None
             if hashed:
-                digest = _sha256(path)
+                digest = fingerprint(path)
+            # Files of a zarr store have the same names in every subfolder.
+            if self.format == "zarr":
+                name = path.relative_to(self.file.parent).as_posix()
             found[name] = {
                 "bytes": status.st_size,
                 "modified": changed.isoformat(timespec="seconds"),
@@ -104,51 +100,48 @@ class Source:
         return found
 
     def files(self) -> list[Path]:
-        """Return the files and folders that are read."""
-        files = []
-        if self.address is None:
-            files.append(self.file)
-        # A folder stands for all files inside.
-        if not self.file.is_dir():
-            files += self._files().values()
-        mask = self.options.get("mask")
-        if mask is not None:
-            files += Source(mask).files()
-        return files
+        """Return the files that are read, those of the mask as well."""
+        return [*input_files(self.file), *input_files(self.options.get("mask"))]
 
-    def _files(self) -> dict[str, Path]:
-        # Of a file elsewhere nothing is known but its address.
-        if self.address is not None:
-            return {}
-        from selfdict.files.formats import FORMATS
 
-        find = FORMATS[self.format].find
-        if find is not None:
-            return {path.name: path for path in find(self.file)}
-        # A zarr store is a folder of many files, which have the same names in every subfolder.
-        if self.file.is_dir():
-            parts = (path for path in self.file.rglob("*") if path.is_file())
-            return {path.relative_to(self.file.parent).as_posix(): path for path in parts}
-        files = [self.file]
-        if self.format == "envi":
-            from selfdict.files import envi
+def input_files(path: Path | None) -> list[Path]:
+    """Return all files of a scene or a library that is given by a file or a folder of it."""
+    from selfdict.files import envi
+    from selfdict.files.formats import FORMATS, format_of
+    from selfdict.files.remote import address_of
 
-            # The header and the data, whichever of them was given.
-            header, data = envi.find_files(self.file)
-            files = [header.path, data]
-        return {path.name: path for path in files}
+    # Of a file elsewhere nothing is known but its address.
+    if path is None or address_of(path) is not None:
+        return []
+    for known in FORMATS.values():
+        if known.find is not None and known.find(path):
+            return sorted(known.find(path))
+    if path.is_dir():
+        return sorted(each for each in path.rglob("*") if each.is_file())
+    try:
+        if format_of(path) == "envi":
+            header, data = envi.find_files(path)
+            return sorted([header.path, data])
+    except (OSError, ValueError):
+        # A library, or a file that cannot be read: whoever reads it says why.
+        pass
+    return [path]
+
+
+def fingerprint(path: Path) -> str:
+    """Return the SHA-256 of a file, or one of the names and hashes of all files in a folder."""
+    if path.is_dir():
+        total = hashlib.sha256()
+        for part in input_files(path):
+            total.update(f"{part.relative_to(path).as_posix()} {fingerprint(part)}\n".encode())
+        return total.hexdigest()
+    # Read in blocks: the file may be larger than memory.
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def parse_bands(text: str) -> list[int]:
-    """Return the band indices of a list, in rising order, since a scene has its bands in one order.
-
-    The list counts from 1 and includes both ends of a range; indices count from 0.
-
-    Examples
-    --------
-    >>> parse_bands("1-3,7")
-    [0, 1, 2, 6]
-    """
+    """Return the band indices of a list such as ``1-3,7``, which counts from 1, in rising order."""
     bands: list[int] = []
     for part in text.split(","):
         # Six digits at most, so that a typing error does not ask for billions of bands.
@@ -158,21 +151,13 @@ def parse_bands(text: str) -> list[int]:
                 f"--bands must be a list like 1-103,109,112-149, counted from 1, got {text!r}"
             )
         bands.extend(range(int(match[1]) - 1, int(match[2] or match[1])))
-    bands.sort()
-    for k in range(1, len(bands)):
-        if bands[k] == bands[k - 1]:
-            raise InputError(f"--bands must name each band once, got {bands[k] + 1} twice")
-    return bands
+    if len(set(bands)) < len(bands):
+        raise InputError(f"--bands must name each band once, got {text!r}")
+    return sorted(bands)
 
 
 def parse_roi(text: str) -> tuple[slice, slice]:
-    """Return the rows and columns of a region; they count from 0, and the ends are excluded.
-
-    Examples
-    --------
-    >>> parse_roi("10:60,:80")
-    (slice(10, 60, None), slice(None, 80, None))
-    """
+    """Return the rows and columns of a region such as ``10:60,:80``."""
     wanted = "--roi must be rows and columns like 10:60,20:80, counted from 0"
     # Python refuses to convert thousands of digits; 18 digits fit into 64 bits.
     number = r"(\d{1,18})?"
@@ -181,13 +166,7 @@ def parse_roi(text: str) -> tuple[slice, slice]:
 
 
 def parse_shape(text: str) -> tuple[int, int]:
-    """Return the rows and columns of an image.
-
-    Examples
-    --------
-    >>> parse_shape("100,150")
-    (100, 150)
-    """
+    """Return the rows and columns of an image such as ``100,150``."""
     wanted = "--shape must be rows and columns like 100,150"
     # Nine digits at most: an image has no longer side.
     rows, columns = _numbers(r"(\d{1,9})\s*,\s*(\d{1,9})", text, wanted)
@@ -201,42 +180,93 @@ def _numbers(pattern: str, text: str, wanted: str) -> list[int | None]:
     match = re.fullmatch(rf"\s*{pattern}\s*", text, re.ASCII)
     if match is None:
         raise InputError(f"{wanted}, got {text!r}")
-    numbers: list[int | None] = []
-    for digits in match.groups():
-        numbers.append(None if digits is None else int(digits))
-    return numbers
+    return [int(digits) if digits else None for digits in match.groups()]
 
 
-def library_files(path: Path | None) -> list[Path]:
-    """Return the files of a spectral library, or its folder."""
-    from selfdict._errors import SceneError
-    from selfdict.files import envi
+def describe(source: Source) -> dict[str, Any]:
+    """Return the facts about a scene, which is read twice if it does not fit in memory."""
+    # The reader process starts before these are imported.
+    source.prepare()
+    from selfdict.scene.blocks import valid_mask
+    from selfdict.scene.inspection import preflight
+    from selfdict.scene.metadata import crs_of, transform_of
 
-    if path is None:
-        return []
-    try:
-        # Most libraries are single files, without a header beside them.
-        header, data = envi.find_files(path)
-        return [path, header.path, data]
-    except (SceneError, OSError, ValueError):
-        return [path]
+    scene = source.read()
+    if scene.chunks is not None:
+        from selfdict.scene.plan import held_in_memory
+
+        scene = held_in_memory(scene)
+    n_bands, n_rows, n_columns = scene.shape
+    look = preflight(scene)
+    n_valid = int(valid_mask(scene.isel(band=look.used)).sum())
+    facts: dict[str, Any] = {
+        "file": source.label,
+        "format": source.format,
+        "variable": None,
+        "bands": n_bands,
+        "rows": n_rows,
+        "columns": n_columns,
+        "data_type": scene.dtype.name,
+        "size_in_memory_mb": round(scene.nbytes / 1e6, 3),
+        "first_wavelength_nm": _of_bands(scene, "wavelength")[0],
+        "last_wavelength_nm": _of_bands(scene, "wavelength")[-1],
+        "first_band_name": _of_bands(scene, "band_name")[0],
+        "last_band_name": _of_bands(scene, "band_name")[-1],
+        "bad_bands": None,
+        "no_data_value": scene.attrs.get("_FillValue"),
+        "scale_factor": scene.attrs.get("scale_factor"),
+        "add_offset": scene.attrs.get("add_offset"),
+        "band_gains": _span(scene, "band_gain"),
+        "band_offsets": _span(scene, "band_offset"),
+        "crs": None,
+        "transform": None,
+        "valid_pixels": n_valid,
+        "valid_share": n_valid / (n_rows * n_columns),
+        "bands_left_out": look.left_out.tolist(),
+        "findings": [in_command_words(sentence) for sentence in look.sentences],
+    }
+    if source.format in ("netcdf", "hdf5", "zarr", "mat"):
+        facts["variable"] = scene.name
+    if "good_band" in scene.coords:
+        facts["bad_bands"] = int((~scene["good_band"].values.astype(bool)).sum())
+    crs = crs_of(scene)
+    if crs is not None:
+        facts["crs"] = crs.to_string()
+    transform = transform_of(scene)
+    if transform is not None:
+        # The last three of the nine entries are always 0, 0, 1. Adding 0 makes −0 a plain zero.
+        facts["transform"] = [entry + 0.0 for entry in list(transform)[:6]]
+    return facts
 
 
-def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a file, or one of the names and hashes of all files in a folder."""
-    if not path.is_dir():
-        return _sha256(path)
-    total = hashlib.sha256()
-    for part in sorted(path.rglob("*")):
-        if part.is_file():
-            total.update(f"{part.relative_to(path).as_posix()} {_sha256(part)}\n".encode())
-    return total.hexdigest()
+def _of_bands(scene: "xr.DataArray", name: str) -> list[Any]:
+    """Return a coordinate of the bands; one None if the scene does not have it."""
+    if name not in scene.coords:
+        return [None]
+    values: list[Any] = scene[name].values.tolist()
+    return values
 
 
-def _sha256(path: Path) -> str:
-    # Read in blocks by ``file_digest``: the file may be larger than memory.
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _span(scene: "xr.DataArray", name: str) -> list[float] | None:
+    """Return the lowest and the highest number of a coordinate of the bands."""
+    values = _of_bands(scene, name)
+    if values == [None]:
+        return None
+    return [min(values), max(values)]
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    """Print what ``selfdict info`` says about a file: what is known, and its findings."""
+    rows = []
+    for name, value in facts.items():
+        digits = 6
+        if name == "transform":
+            digits = 10  # metres of a map have seven before the point
+        if value is not None and name not in ("findings", "bands_left_out"):
+            rows.append((name.replace("_", " "), in_words(value, digits)))
+    print_table(rows)
+    for sentence in facts["findings"]:
+        print_line(sentence)
 
 
 class _LibraryIfImported:

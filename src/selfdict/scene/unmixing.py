@@ -1,7 +1,7 @@
 """From a scene to endmembers and abundance maps, and to the number of materials."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -117,7 +117,7 @@ def unmix_scene(
     progress: Callable[[str, float], Any] | None = None,
 ) -> UnmixResult:
     """Unmix a scene (band, y, x); see :func:`unmix`."""
-    times = _Times()
+    stages = Stages()
     plan = Plan.of(options, scene, client)
     verbose = options.verbose
     if verbose is None and progress is not None:
@@ -125,31 +125,32 @@ def unmix_scene(
     with Announcer("unmix", verbose) as announcer:
         report = _reporter(progress, announcer)
         plan, look = plan.examined(look, partial(report, "preflight"))
-        times.end("preflight")
+        stages.end("preflight")
 
         others = [plan.of_method(name) for name in options.compare]
         points, *others_points = read_points([plan, *others], partial(report, "read"))
-        times.end("read")
+        stages.end("read")
 
         advice = None
         if options.r == "auto":
             advice = advise(points.M, points.sizes, plan.r, partial(report, "rank"))
             plan = replace(plan, r=advice.r)
-        times.end("rank")
+        stages.end("rank")
 
         report("select", 0.0)
         plan, points, bound = _candidates(plan, points, partial(report, "select"))
         choice = choose(plan, points)
-        times.end("select")
+        stages.end("select")
         compared, failures = choose_others(plan, others, others_points)
-        times.end("compare")
+        stages.end("compare")
         plan = fit_in_time(plan, choice, points)
         report("select", 1.0)
         # Up to 128 MiB, which the last pass does not need; a solution keeps its own data.
         del points, others_points
 
         maps = map_scene(plan, choice, compared, partial(report, "abundances"))
-        times.end("abundances")
+        stages.end("abundances")
+    stages.split("select", {"prove": choice.proof_seconds}, "select")
     return _result(
         plan,
         choice,
@@ -163,7 +164,7 @@ def unmix_scene(
         fit=Fit.of(maps, len(choice.chosen), look),
         check=bound,
         rank_advice=advice,
-        seconds=times.record(choice.proof_seconds),
+        seconds=stages.seconds | {"total": sum(stages.seconds.values())},
     )
 
 
@@ -282,24 +283,23 @@ def advise_rank(
     return advise(points.M, points.sizes, plan.r, partial(report, "rank"))
 
 
-class _Times:
-    """How long the steps take, one after the other."""
+class Stages:
+    """How long the stages of some work take, one after the other."""
 
-    def __init__(self) -> None:
-        self._seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
+    def __init__(self, began: float | None = None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = began or time.perf_counter()
 
-    def end(self, step: str) -> None:
-        """Record the time since the step before."""
+    def end(self, stage: str) -> None:
+        """Record the time since the stage before."""
         now = time.perf_counter()
-        self._seconds[step] = now - self._last
+        self.seconds[stage] = now - self._last
         self._last = now
 
-    def record(self, proof_seconds: float) -> dict[str, float]:
-        """Return the times of the steps, the proof apart from the choice, and of all."""
-        seconds = self._seconds | {"prove": proof_seconds}
-        seconds["select"] -= proof_seconds
-        return seconds | {"total": sum(self._seconds.values())}
+    def split(self, stage: str, parts: Mapping[str, float], rest: str) -> None:
+        """Replace a stage by parts of it, and by what is left of it."""
+        left = self.seconds.pop(stage) - sum(parts.values())
+        self.seconds |= {**parts, rest: left}
 
 
 def _reporter(
