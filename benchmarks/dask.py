@@ -20,7 +20,7 @@ from distributed.diagnostics import MemorySampler
 from benchmarks.measuring import watched_memory
 from selfdict.datasets import make_scene
 from selfdict.scene import build_scene, read_scene, unmix
-from selfdict.scene.write import write_zarr, write_zarr_block
+from selfdict.scene.write_formats import write_zarr, write_zarr_block
 
 N_BANDS, RANK, COLUMNS = 100, 6, 2000
 TILE = (250, 400)  # the chunks of the store: 20 MB

@@ -13,7 +13,7 @@ from cli.runner import run
 from selfdict.cli.outputs import output_folder
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, write_scene, write_spectra
-from selfdict.scene.staging import check_free, staged
+from selfdict.scene.write import check_free, staged
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of this process")
 

@@ -69,7 +69,7 @@ def kill_a_worker(client):
 def small_blocks(monkeypatch):
     monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 30 * SHAPE[1] * 4 * 10)
     monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 30 * SHAPE[1] * 4 * 10)
-    monkeypatch.setattr("selfdict.scene.write_rasters._TILE_SIZES", (16,))
+    monkeypatch.setattr("selfdict.scene.write_formats._TILE_SIZES", (16,))
 
 
 @pytest.fixture(scope="module")

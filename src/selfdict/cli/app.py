@@ -211,8 +211,7 @@ def info(json: bool, **reading: Any) -> None:
 def convert(output: Path, format: str | None, force: bool, quiet: bool, **reading: Any) -> None:
     """Write a scene in another format, given by the suffix of the output."""
     from selfdict.scene.metadata import notes_of
-    from selfdict.scene.staging import check_free
-    from selfdict.scene.write import files_of, write_scene
+    from selfdict.scene.write import check_free, files_of, write_scene
 
     source = Source(**reading)
     scene = source.read()
@@ -234,7 +233,7 @@ def identify(result: Path, library: Path, figure: Path | None, force: bool, json
     from selfdict.cli.record import match_records, print_matches
     from selfdict.scene.identification import identify as identified
     from selfdict.scene.library import read_library
-    from selfdict.scene.staging import check_free
+    from selfdict.scene.write import check_free
 
     if result.is_dir():
         result = result / "endmembers.csv"

@@ -16,7 +16,7 @@ from selfdict.scene.exports import has_positions
 from selfdict.scene.identification import Identification
 from selfdict.scene.metadata import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
-from selfdict.scene.staging import check_free, publish, staged, temporary_folder
+from selfdict.scene.write import check_free, publish, staged, temporary_folder
 
 # The files of ``write_exports``.
 EXPORT_NAMES = (

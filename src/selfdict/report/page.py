@@ -24,7 +24,7 @@ from selfdict.report.pictures import Maps, map_pictures
 from selfdict.report.probe import packed_pixels, rounded
 from selfdict.scene import facts
 from selfdict.scene.result import Comparison, UnmixResult
-from selfdict.scene.staging import staged
+from selfdict.scene.write import staged
 
 
 def write_report(

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,22 +16,11 @@ from selfdict._display import class_colours, csv_cell, plain
 from selfdict._validation import Array
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text, projected
 from selfdict.scene.result import UnmixResult
-from selfdict.scene.staging import staged
-from selfdict.scene.write import labels_of
-from selfdict.scene.write_rasters import write_envi_library, write_raster
+from selfdict.scene.write import labels_of, staged
+from selfdict.scene.write_formats import write_envi_library, write_raster
 
 _NO_DATA = "no data"  # name of class 0
 _DIGITS = 7  # of a degree: about 1 cm
-# Types and usages of the columns of GDAL's attribute tables.
-_INTEGER = "0"
-_TEXT = "2"
-_COLUMNS = (
-    ("Value", _INTEGER, "5"),
-    ("Name", _TEXT, "2"),
-    ("Red", _INTEGER, "6"),
-    ("Green", _INTEGER, "7"),
-    ("Blue", _INTEGER, "8"),
-)
 
 
 def write_dominant(
@@ -82,7 +71,7 @@ def write_dominant(
     profile = {"count": 1, "dtype": dtype, "nodata": 0, "photometric": "palette"}
     with staged(path, class_file, overwrite=overwrite) as temporary:
         write_raster(temporary, result.abundances, profile, classes_of, describe)
-        temporary.with_name(class_file.name).write_bytes(_class_table(names, colours))
+        temporary.with_name(class_file.name).write_bytes(_class_names(names))
     return path
 
 
@@ -93,23 +82,13 @@ def dominant_materials(abundances: Array) -> Array:
     return np.where(known.max(axis=0) > 0, known.argmax(axis=0) + 1, 0)
 
 
-def _class_table(names: Sequence[str], colours: Sequence[tuple[int, int, int]]) -> bytes:
-    """Return GDAL's file of metadata: the names of the classes, and a table with their colours."""
+def _class_names(names: list[str]) -> bytes:
+    """Return GDAL's file of metadata with the names of the classes."""
     root = ElementTree.Element("PAMDataset")
     band = ElementTree.SubElement(root, "PAMRasterBand", band="1")
     categories = ElementTree.SubElement(band, "CategoryNames")
     for name in names:
         ElementTree.SubElement(categories, "Category").text = name
-    table = ElementTree.SubElement(band, "GDALRasterAttributeTable", tableType="thematic")
-    for index, (title, kind, usage) in enumerate(_COLUMNS):
-        column = ElementTree.SubElement(table, "FieldDefn", index=str(index))
-        ElementTree.SubElement(column, "Name").text = title
-        ElementTree.SubElement(column, "Type").text = kind
-        ElementTree.SubElement(column, "Usage").text = usage
-    for k, (name, colour) in enumerate(zip(names, colours)):
-        row = ElementTree.SubElement(table, "Row", index=str(k))
-        for cell in (k, name, *colour):
-            ElementTree.SubElement(row, "F").text = str(cell)
     text: bytes = ElementTree.tostring(root, encoding="utf-8")
     return text
 

@@ -20,8 +20,8 @@ from selfdict.scene.choose import Choice
 from selfdict.scene.passes import over_blocks
 from selfdict.scene.plan import Plan, Points, gather
 from selfdict.scene.read import read_scene
-from selfdict.scene.staging import staged
-from selfdict.scene.write import as_bands, write_zarr, write_zarr_block
+from selfdict.scene.write import as_bands, staged
+from selfdict.scene.write_formats import write_zarr, write_zarr_block
 
 # A residual stands out if it is above the median by so many median deviations.
 _DEVIATIONS = 6

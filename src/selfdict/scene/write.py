@@ -1,7 +1,15 @@
-"""Writing scenes, and maps on their grids, as GeoTIFF, NetCDF, zarr or ENVI."""
+"""Writing scenes, and maps on their grids, without harming anything else.
 
-import io
-from collections.abc import Hashable
+What is written goes to a temporary folder ``.selfdict-RANDOM`` beside its target and is renamed
+once it is complete. A killed process leaves the folder behind; nothing ever reads it.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,10 +23,20 @@ from selfdict._validation import Array
 from selfdict.files.cube import DIMS
 from selfdict.files.formats import format_by_suffix, format_named
 from selfdict.scene.blocks import in_row_chunks
-from selfdict.scene.metadata import nodata_of, transform_of, with_nodata, without_notes
+from selfdict.scene.metadata import nodata_of, with_nodata, without_notes
 from selfdict.scene.model import as_scene
-from selfdict.scene.staging import staged
-from selfdict.scene.write_rasters import write_envi, write_geotiff
+from selfdict.scene.write_formats import write_envi, write_geotiff, write_netcdf, write_zarr
+
+# In the folder of a store, and the files that there may be anywhere in it: also chunks.
+_ZARR_ROOT = {".zgroup", ".zarray", "zarr.json"}
+_ZARR_FILE = re.compile(r"\.z(group|array|attrs|metadata)|zarr\.json|(c|\d+)(\.\d+)*")
+# By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.
+_WRITERS = {
+    "envi": write_envi,
+    "geotiff": write_geotiff,
+    "netcdf": write_netcdf,
+    "zarr": write_zarr,
+}
 
 
 def write_scene(
@@ -107,104 +125,6 @@ def labels_of(data: xr.DataArray, dim: Hashable) -> Array:
     return np.arange(1, data.sizes[dim] + 1)
 
 
-class _PatientFile(io.FileIO):
-    """A file that never fails while HDF5 writes to it; ``error`` is the first failure, or None."""
-
-    # HDF5 cannot close a file that it cannot write: it tries again when the process ends, and ends
-    # it by a segmentation fault. Here everything after a failure is dropped.
-    error: OSError | None = None
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, with zeros where nothing has been written."""
-        start = self.tell()
-        n_read = super().readinto(buffer) or 0
-        buffer[n_read:] = bytes(len(buffer) - n_read)
-        self.seek(start + len(buffer))
-        return len(buffer)
-
-    def write(self, data: Any) -> int:
-        """Write all bytes, or remember why not."""
-        view = memoryview(data).cast("B")
-        end = self.tell() + len(view)
-        rest = view
-        while self.error is None and rest:
-            try:
-                rest = rest[super().write(rest) :]
-            except OSError as error:
-                self.error = error
-        self.seek(end)
-        return len(view)
-
-    def truncate(self, size: int | None = None) -> int:
-        """Cut or extend the file, or remember why not."""
-        if size is None:
-            size = self.tell()
-        try:
-            super().truncate(size)
-        except OSError as error:
-            self.error = self.error or error
-        return size
-
-
-def write_netcdf(scene: xr.DataArray, path: Path) -> None:
-    """Write NetCDF 4; a mask stays what it is, the coordinate ``valid``."""
-    dataset, encoding = dataset_from_scene(scene)
-    (name,) = dataset.data_vars
-    encoding.setdefault(name, {})
-    n_bands, n_rows, n_columns = dataset[name].shape
-    # Whole spectra, since pixels are read with all their bands, and about 1 MB of them.
-    chunks = (n_bands, min(16, n_rows), min(64, n_columns))
-    # Higher levels take much more time, and make noisy measurements hardly smaller.
-    encoding[name] |= {"zlib": True, "complevel": 1, "chunksizes": chunks}
-    with _PatientFile(path, "w+") as file:
-        try:
-            dataset.to_netcdf(file, engine="h5netcdf", encoding=encoding)
-        except Exception as error:
-            # HDF5 may stumble over what could not be written, with an error of its own.
-            raise (file.error or error) from None
-        if file.error is not None:
-            raise file.error
-
-
-def write_zarr(scene: xr.DataArray, path: Path, *, compute: bool = True) -> None:
-    """Write a store; without ``compute`` no values, which :func:`write_zarr_block` then writes."""
-    dataset, encoding = dataset_from_scene(scene)
-    # Version 3 has no final specification for text (the names of bands).
-    options: dict[str, Any] = {"zarr_format": 2, "consolidated": True, "compute": compute}
-    dataset.to_zarr(path, mode="w-", encoding=encoding, **options)
-
-
-def write_zarr_block(path: Path, name: str, rows: slice, columns: slice, values: Array) -> None:
-    """Write values (bands, rows, columns) into a store; no other call may write to their chunk."""
-    import zarr
-
-    zarr.open_array(path, path=name, mode="r+")[:, rows, columns] = values
-
-
-def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, dict[str, Any]]]:
-    """Return the scene as a dataset in chunks of rows, and the encoding to write it with."""
-    name = scene.name or "reflectance"
-    data = in_row_chunks(scene).rename(name).drop_encoding()
-    transform = transform_of(scene)
-    if transform is not None:
-        import rioxarray  # noqa: F401  (registers DataArray.rio)
-
-        # The stored one may be that of a larger scene, from which this was selected.
-        data = data.rio.write_transform(transform)
-    if "spatial_ref" in data.coords:
-        # rioxarray puts the name into the encoding, and xarray refuses to write it from both.
-        data.encoding.clear()
-        data.attrs["grid_mapping"] = "spatial_ref"
-    dataset = data.to_dataset()
-    dataset.attrs["Conventions"] = "CF-1.11"
-    # By default xarray gives floating variables a _FillValue of NaN.
-    encoding: dict[Hashable, dict[str, Any]] = {}
-    for key, stored in dataset.variables.items():
-        if stored.dtype.kind == "f" and "_FillValue" not in stored.attrs:
-            encoding[key] = {"_FillValue": None}
-    return dataset, encoding
-
-
 def _fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
     """Return the scene without its ``valid`` coordinate, the excluded pixels set to no-data."""
     if "valid" not in scene.coords:
@@ -230,10 +150,126 @@ def _fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
     return in_row_chunks(scene).where(xr.DataArray(valid, dims=("y", "x")), fill)
 
 
-# By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.
-_WRITERS = {
-    "envi": write_envi,
-    "geotiff": write_geotiff,
-    "netcdf": write_netcdf,
-    "zarr": write_zarr,
-}
+@contextmanager
+def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator[Path]:
+    """Yield a path in a temporary folder; on success, move all that is in it beside ``target``."""
+    check_free([target, *companions], overwrite=overwrite)
+    with temporary_folder(target) as temporary:
+        new = temporary / "new"
+        try:
+            yield new / target.name
+        except SceneError as error:
+            if not Path(error.path).is_relative_to(new):
+                raise
+            # The user does not know the temporary folder.
+            raise SceneError(target, error.reason) from error
+        except OSError as error:
+            raise SceneError(target, f"cannot be written: {error}") from error
+        written = list(new.iterdir())
+        targets = [target.with_name(path.name) for path in written]
+        # Again, since the work may have taken hours.
+        check_free(targets, overwrite=overwrite)
+        replaced = [path for path in targets if os.path.lexists(path)]
+        publish(written, target.parent, replaced, temporary / "old")
+
+
+@contextmanager
+def temporary_folder(target: Path) -> Iterator[Path]:
+    """Yield a new folder beside ``target``: ``new`` in it is for outputs, ``old`` for the replaced.
+
+    After an error that kept replaced files from being restored, ``old`` stays.
+    """
+    try:
+        # In the same folder, hence on the same file system: only there can a file be renamed.
+        temporary = Path(tempfile.mkdtemp(prefix=".selfdict-", dir=target.parent))
+    except OSError as error:
+        raise SceneError(target, f"cannot be written: {error.strerror}") from error
+    new = temporary / "new"
+    old = temporary / "old"
+    try:
+        new.mkdir()
+        old.mkdir()
+        yield temporary
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        for folder in (old, temporary):
+            if folder.is_dir() and not os.listdir(folder):
+                folder.rmdir()
+
+
+def publish(written: Sequence[Path], folder: Path, replaced: Sequence[Path], aside: Path) -> None:
+    """Rename ``replaced`` into ``aside``, then ``written`` into ``folder``; all or nothing."""
+    first = folder / written[0].name
+    is_one_file = len(written) == 1 and not (written[0].is_dir() or first.is_dir())
+    if is_one_file and set(replaced) <= {first}:
+        # In one step, so that there is always an old or a new file.
+        os.replace(written[0], first)
+        return
+    # What describes other files leaves first and comes last: it never describes different ones.
+    moves = [(path, aside / path.name) for path in sorted(replaced, key=_rank, reverse=True)]
+    moves += [(path, folder / path.name) for path in sorted(written, key=_rank)]
+    begun: list[tuple[Path, Path]] = []
+    try:
+        for source, destination in moves:
+            begun.append((source, destination))
+            os.rename(source, destination)
+    except BaseException:
+        for source, destination in reversed(begun):
+            # The last one may not have been renamed.
+            if not os.path.lexists(source):
+                os.rename(destination, source)
+        raise
+
+
+def _rank(path: Path) -> int:
+    """Return 0 for data, 1 for a header of data, 2 for the record of a whole folder."""
+    if path.name == "run.json":
+        return 2
+    return int(path.suffix.lower() == ".hdr")
+
+
+def check_free(paths: Iterable[Path], *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Refuse to write to ``paths`` if one exists, unless it may be replaced.
+
+    Only files and zarr stores are ever replaced, with ``overwrite``; never a link, another folder
+    or one of the ``inputs``, by whatever name.
+    """
+    found = [path for path in paths if os.path.lexists(path)]
+    if not found:
+        return
+    protected = set()
+    for path in inputs:
+        protected |= _identities(path)
+    for path in found:
+        if not protected.isdisjoint(_identities(path)):
+            raise SceneError(path, "is an input of this run; choose another output")
+        if not overwrite:
+            raise SceneError(path, "exists already; use overwrite=True to replace it")
+        if path.is_symlink() or not (path.is_file() or _is_zarr_store(path)):
+            raise SceneError(path, "is not a file or zarr store; choose another output")
+
+
+def _identities(path: Path) -> set[tuple[int, int]]:
+    """Return device and inode of what a path leads to, and of all files inside a folder."""
+    found = set()
+    inside = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+    for name in (os.fspath(path), *inside):
+        try:
+            status = os.stat(name)
+        except OSError:
+            # A link that leads nowhere.
+            continue
+        found.add((status.st_dev, status.st_ino))
+    return found
+
+
+def _is_zarr_store(path: Path) -> bool:
+    """Whether a path is a folder, not a link, that holds a zarr store and nothing else."""
+    if path.is_symlink() or not path.is_dir() or _ZARR_ROOT.isdisjoint(os.listdir(path)):
+        return False
+    for each in path.rglob("*"):
+        is_own = each.is_dir() or _ZARR_FILE.fullmatch(each.name) is not None
+        if each.is_symlink() or not is_own:
+            return False
+    return True

@@ -1,9 +1,10 @@
-"""Scenes, maps and spectra written as rasters: ENVI files, and cloud-optimised GeoTIFFs."""
+"""The files that are written: ENVI, cloud-optimised GeoTIFF, NetCDF and zarr."""
 
+import io
 import math
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ from selfdict._errors import InputError, SceneError, first_line
 from selfdict._validation import Array
 from selfdict.files.envi import AXES, DTYPES, format_header
 from selfdict.files.grid import map_fields
-from selfdict.scene.blocks import row_blocks
+from selfdict.scene.blocks import in_row_chunks, row_blocks
 from selfdict.scene.metadata import crs_of, declared_nodata, scaling_of, transform_of
 
 # Rows and columns of a tile; the largest of which all bands together take at most _TILE_BYTES,
@@ -274,3 +275,101 @@ def _write_metadata(scene: xr.DataArray, file: Any) -> None:
         file.update_tags(band + 1, **tags)
         if "band_name" in scene.coords:
             file.set_band_description(band + 1, str(scene["band_name"].values[band]))
+
+
+class _PatientFile(io.FileIO):
+    """A file that never fails while HDF5 writes to it; ``error`` is the first failure, or None."""
+
+    # HDF5 cannot close a file that it cannot write: it tries again when the process ends, and ends
+    # it by a segmentation fault. Here everything after a failure is dropped.
+    error: OSError | None = None
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer, with zeros where nothing has been written."""
+        start = self.tell()
+        n_read = super().readinto(buffer) or 0
+        buffer[n_read:] = bytes(len(buffer) - n_read)
+        self.seek(start + len(buffer))
+        return len(buffer)
+
+    def write(self, data: Any) -> int:
+        """Write all bytes, or remember why not."""
+        view = memoryview(data).cast("B")
+        end = self.tell() + len(view)
+        rest = view
+        while self.error is None and rest:
+            try:
+                rest = rest[super().write(rest) :]
+            except OSError as error:
+                self.error = error
+        self.seek(end)
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut or extend the file, or remember why not."""
+        if size is None:
+            size = self.tell()
+        try:
+            super().truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+        return size
+
+
+def write_netcdf(scene: xr.DataArray, path: Path) -> None:
+    """Write NetCDF 4; a mask stays what it is, the coordinate ``valid``."""
+    dataset, encoding = dataset_from_scene(scene)
+    (name,) = dataset.data_vars
+    encoding.setdefault(name, {})
+    n_bands, n_rows, n_columns = dataset[name].shape
+    # Whole spectra, since pixels are read with all their bands, and about 1 MB of them.
+    chunks = (n_bands, min(16, n_rows), min(64, n_columns))
+    # Higher levels take much more time, and make noisy measurements hardly smaller.
+    encoding[name] |= {"zlib": True, "complevel": 1, "chunksizes": chunks}
+    with _PatientFile(path, "w+") as file:
+        try:
+            dataset.to_netcdf(file, engine="h5netcdf", encoding=encoding)
+        except Exception as error:
+            # HDF5 may stumble over what could not be written, with an error of its own.
+            raise (file.error or error) from None
+        if file.error is not None:
+            raise file.error
+
+
+def write_zarr(scene: xr.DataArray, path: Path, *, compute: bool = True) -> None:
+    """Write a store; without ``compute`` no values, which :func:`write_zarr_block` then writes."""
+    dataset, encoding = dataset_from_scene(scene)
+    # Version 3 has no final specification for text (the names of bands).
+    options: dict[str, Any] = {"zarr_format": 2, "consolidated": True, "compute": compute}
+    dataset.to_zarr(path, mode="w-", encoding=encoding, **options)
+
+
+def write_zarr_block(path: Path, name: str, rows: slice, columns: slice, values: Array) -> None:
+    """Write values (bands, rows, columns) into a store; no other call may write to their chunk."""
+    import zarr
+
+    zarr.open_array(path, path=name, mode="r+")[:, rows, columns] = values
+
+
+def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, dict[str, Any]]]:
+    """Return the scene as a dataset in chunks of rows, and the encoding to write it with."""
+    name = scene.name or "reflectance"
+    data = in_row_chunks(scene).rename(name).drop_encoding()
+    transform = transform_of(scene)
+    if transform is not None:
+        import rioxarray  # noqa: F401  (registers DataArray.rio)
+
+        # The stored one may be that of a larger scene, from which this was selected.
+        data = data.rio.write_transform(transform)
+    if "spatial_ref" in data.coords:
+        # rioxarray puts the name into the encoding, and xarray refuses to write it from both.
+        data.encoding.clear()
+        data.attrs["grid_mapping"] = "spatial_ref"
+    dataset = data.to_dataset()
+    dataset.attrs["Conventions"] = "CF-1.11"
+    # By default xarray gives floating variables a _FillValue of NaN.
+    encoding: dict[Hashable, dict[str, Any]] = {}
+    for key, stored in dataset.variables.items():
+        if stored.dtype.kind == "f" and "_FillValue" not in stored.attrs:
+            encoding[key] = {"_FillValue": None}
+    return dataset, encoding
