@@ -20,8 +20,7 @@ from benchmarks.methods import as_sum_one, rmse
 from benchmarks.references import run_references
 from benchmarks.targets import run_targets
 from selfdict import FGNSR, unmix
-from selfdict.datasets import make_scene
-from selfdict.datasets.scene import SceneTruth
+from selfdict.datasets import SceneTruth, make_scene
 from selfdict.metrics import match
 from selfdict.scene import UnmixResult, build_scene
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.measuring import Table, clock
 from selfdict import fast_gradient
-from selfdict.datasets.matrices import make_mixtures
+from selfdict.datasets import make_mixtures
 
 SHAPES = ((162, 500), (162, 1000), (162, 2000))
 AT_A_TIME = 20
