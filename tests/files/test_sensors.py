@@ -118,7 +118,7 @@ def test_masks_beside_a_scene(tmp_path, swath):
     with pytest.raises(SceneError):
         read_scene(path, quality=True)
     renamed = write_emit(tmp_path / "renamed.nc", swath)
-    with pytest.raises(SceneError, match="renamed, so give the masks"):
+    with pytest.raises(SceneError):
         read_scene(renamed, quality=True)
     clouds = np.zeros((2, 3))
     clouds[0, 1] = 1

@@ -54,14 +54,12 @@ def _use_masks(opened: Opened, quality: bool) -> None:
     cube = opened.cube
     masks = path.with_name(re.sub("^EMIT_L[0-9]._[A-Z]+_", "EMIT_L2A_MASK_", path.name))
     has_masks = masks != path and is_plain_file(masks)
-    if quality and masks == path:
+    if quality and not has_masks:
         raise InputError(
-            "quality=True finds the masks by the name of the scene, EMIT_L2A_RFL_….nc; this one is "
-            "renamed, so give the masks by mask=…"
+            "quality=True needs EMIT_L2A_MASK_….nc beside EMIT_L2A_RFL_….nc, with the names of the "
+            "product; mask=… takes masks of any name"
         )
     if quality:
-        if not has_masks:
-            raise InputError(f"quality=True needs {masks.name} next to the file")
         cube.leave_out(_flags(Hdf5File(masks)))
         cube.notes.append(f"pixels that {masks.name} flags as clouds or spacecraft are left out")
     elif has_masks:

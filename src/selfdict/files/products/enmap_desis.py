@@ -242,10 +242,7 @@ def _empty_bands(cube: StoredCube) -> Array:
     return ~has_data
 
 
-def _windows(size: int, n_windows: int = 3, width: int = 16) -> list[slice]:
-    """Return parts of an axis with the same distances, or all of a short one."""
-    if size <= n_windows * width:
-        return [slice(0, size)]
-    centres = (2 * np.arange(n_windows) + 1) * size // (2 * n_windows)
-    starts = centres - width // 2
-    return [slice(int(start), int(start) + width) for start in starts]
+def _windows(size: int) -> list[slice]:
+    """Return three parts of an axis with the same distances, which cover a short one."""
+    centres = (size // 6, size // 2, 5 * size // 6)
+    return [slice(max(0, centre - 8), min(size, centre + 8)) for centre in centres]

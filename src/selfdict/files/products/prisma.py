@@ -97,13 +97,13 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
         raise InputError(
             f"needs attributes L2Scale{detector}Min < L2Scale{detector}Max, got {low}, {high}"
         )
-    part.scale_factor = np.full(n_bands, (high - low) / 65535)
-    part.add_offset = np.full(n_bands, low)
     # The product holds 16-bit numbers. Other software writes reflectance as it is.
     if part.dtype.kind == "f":
         part.notes.append(f"{name} has {part.dtype} values: they are assumed to be scaled already")
-        part.scale_factor = np.ones(n_bands)
-        part.add_offset = np.zeros(n_bands)
+        low = 0.0
+        high = 65535.0
+    part.scale_factor = np.full(n_bands, (high - low) / 65535)
+    part.add_offset = np.full(n_bands, low)
     return part
 
 

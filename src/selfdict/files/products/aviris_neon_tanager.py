@@ -1,15 +1,76 @@
-"""Tanager: on a map grid ("ortho"), or as the sensor saw it ("basic"), in HDF-EOS5."""
+"""AVIRIS-3, AVIRIS-5, AVIRIS-NG, NEON AOP and Tanager: one cube in HDF5 or NetCDF."""
 
 import re
 
 import numpy as np
 from affine import Affine
 
+from selfdict._errors import InputError
 from selfdict.files.formats import Opened, hdf5_product
-from selfdict.files.grid import add_epsg, transform_from_numbers
+from selfdict.files.grid import add_crs, add_epsg, add_map, transform_from_numbers
+from selfdict.files.variables import add_mapping, find_nearby
 
 _GRID = "HDFEOS/GRIDS/HYP"
 _SWATH = "HDFEOS/SWATHS/HYP"
+
+
+@hdf5_product(
+    "AVIRIS",
+    cubes=("reflectance/reflectance",),
+    needs=("reflectance/wavelength",),
+    wavelength="wavelength",
+    fwhm="fwhm",
+    good_band="good_wavelengths",
+)
+def _complete_aviris(opened: Opened) -> None:
+    """Take the grid of the grid mapping as it is, whatever the coordinates say."""
+    cube = opened.cube
+    variables = opened.file.variables()
+    nearby = find_nearby(variables, opened.cube_name)
+    transform = add_mapping(cube, variables[opened.cube_name], nearby)
+    if transform is not None:
+        cube.transform = transform.to_gdal()
+    elif cube.transform is not None:
+        cube.notes.append(
+            "the file has no GeoTransform: easting and northing are taken as pixel centres"
+        )
+
+
+@hdf5_product(
+    "NEON",
+    cubes=("*/Reflectance/Reflectance_Data",),
+    axes=(2, 0, 1),
+    wavelength="Metadata/Spectral_Data/Wavelength",
+    fwhm="Metadata/Spectral_Data/FWHM",
+    divisor="Scale_Factor",
+    nodata="Data_Ignore_Value",
+)
+def _complete_neon(opened: Opened) -> None:
+    """Mark the bands at which water vapour absorbs all light, and add the grid of a NEON site."""
+    file = opened.file
+    cube = opened.cube
+    if cube.wavelength is None:
+        raise InputError("has no wavelengths")
+    is_bad = np.zeros(cube.shape[0], dtype=bool)
+    for name in ("Band_Window_1_Nanometers", "Band_Window_2_Nanometers"):
+        window = file.numbers(f"{opened.group}@{name}")
+        if window is not None and window.size == 2:
+            # Both ends belong to a window.
+            is_bad |= (cube.wavelength >= window[0]) & (cube.wavelength <= window[1])
+    cube.mark_bad(is_bad, "lie in the windows of water vapour")
+    group = f"{opened.group}/Metadata/Coordinate_System"
+    # The code is exact, unlike the name of a datum in the map info.
+    code = file.text(f"{group}/EPSG Code").strip()
+    if code:
+        add_crs(cube, f"EPSG:{code}")
+    # The grid is that of an ENVI header.
+    fields = {
+        "map info": file.text(f"{group}/Map_Info"),
+        "coordinate system string": file.text(f"{group}/Coordinate_System_String"),
+    }
+    add_map(cube, fields)
+    if cube.transform is None:
+        cube.notes.append("the file has no Map_Info: there are no map coordinates")
 
 
 @hdf5_product(
@@ -25,7 +86,7 @@ _SWATH = "HDFEOS/SWATHS/HYP"
     good_band="@good_wavelengths",
     units="@wavelength_units",
 )
-def _complete(opened: Opened) -> None:
+def _complete_tanager(opened: Opened) -> None:
     """Mask pixels without data, and add the grid or the positions of the pixels."""
     file = opened.file
     cube = opened.cube
