@@ -165,6 +165,9 @@ def find_files(path: Path) -> tuple[Header, Path]:
 
 def _data_files(header: Header) -> list[Path]:
     """Return the files that may hold the data of a header, the preferred one first."""
+    stem = header.path.stem
+    # A header may also have the whole name of its data file.
+    names = [stem + suffix for suffix in (*ENVI_SUFFIXES, *map(str.upper, ENVI_SUFFIXES), "")]
     named = header.fields.get("data file")
     if named:
         # A header from elsewhere must not make this read any other file.
@@ -173,35 +176,18 @@ def _data_files(header: Header) -> list[Path]:
                 header.path,
                 f"'data file' must name a file in the same folder, the header says {named[:80]!r}",
             )
-        found = _distinct_files([header.path.with_name(named)])
-    else:
-        found = _files_of_its_name(header)
+        names = [named]
+    found = _distinct_files([header.path.with_name(name) for name in names])
+    if not found and not named:
+        # Of any other suffix, if it has the right size.
+        for file in files_in(header.path.parent):
+            is_named = file.stem == stem and file != header.path and is_plain_file(file)
+            if is_named and file.stat().st_size == _declared_bytes(header):
+                found.append(file)
     if not found:
-        name = named or f"{header.path.stem}.img, .dat, .bsq or the like"
+        name = named or f"{stem}.img, .dat, .bsq or the like"
         raise SceneError(header.path, f"the data file is missing: looked for {name}")
     return found
-
-
-def _files_of_its_name(header: Header) -> list[Path]:
-    """Return the files beside a header of its name, by a usual suffix, else by the right size."""
-    stem = header.path.stem
-    fitting = []
-    for file in files_in(header.path.parent):
-        # A header may also have the whole name of its data file.
-        is_named = stem in (file.stem, file.name) and file.suffix.lower() != ".hdr"
-        if is_named and is_plain_file(file):
-            fitting.append(file)
-    usual = [file for file in fitting if file.suffix.lower() in ENVI_SUFFIXES or file.name == stem]
-    if usual:
-        return sorted(usual, key=_place_of_suffix)
-    return [file for file in fitting if file.stat().st_size == _declared_bytes(header)]
-
-
-def _place_of_suffix(file: Path) -> int:
-    suffix = file.suffix.lower()
-    if suffix in ENVI_SUFFIXES:
-        return ENVI_SUFFIXES.index(suffix)
-    return len(ENVI_SUFFIXES)
 
 
 def _declared_bytes(header: Header) -> int:
@@ -282,34 +268,35 @@ def add_scale(cube: StoredCube, header: Header) -> None:
     scale = header.number("reflectance scale factor")
     if scale is None:
         scale = 1.0
-    gain = np.ones(n_bands)
-    offset = np.zeros(n_bands)
-    field = ""
-    # The last one counts: reflectance is what a scene usually is.
-    for kind in ("data", "data reflectance"):
-        gains = header.numbers(f"{kind} gain values", n_bands)
-        offsets = header.numbers(f"{kind} offset values", n_bands)
-        if gains is None:
-            gains = np.ones(n_bands)
-        if offsets is None:
-            offsets = np.zeros(n_bands)
-        if (gains != 1).any() or (offsets != 0).any():
-            gain = gains
-            offset = offsets
-            field = f"{kind} gain values"
+    # Reflectance comes first: it is what a scene usually is.
+    for field in ("data reflectance", "data"):
+        gain = _listed(header, f"{field} gain values", n_bands, 1.0)
+        offset = _listed(header, f"{field} offset values", n_bands, 0.0)
+        has_gains = bool((gain != 1).any() or (offset != 0).any())
+        if has_gains:
+            break
     if not (np.isfinite(gain).all() and np.isfinite(offset).all() and 0 < scale < np.inf):
         raise SceneError(header.path, "its gains, offsets and scale factor must be finite numbers")
     if scale != 1:
         cube.scale_factor = 1 / scale
         # Rounded in the header, the gains may say the same.
-        if field and not ((offset == 0).all() and np.allclose(gain, 1 / scale)):
+        if has_gains and not ((offset == 0).all() and np.allclose(gain, 1 / scale)):
             cube.notes.append(
-                f"the ENVI header has 'reflectance scale factor' and '{field}', which differ: "
-                "the scale factor is applied, the gains and offsets are not"
+                f"the ENVI header has 'reflectance scale factor' and '{field} gain values', which "
+                "differ: the scale factor is applied, the gains and offsets are not"
             )
-    elif field:
+    elif has_gains:
         cube.scale_factor = gain
         if (offset != 0).any():
             cube.add_offset = offset
-        cube.notes.append(f"'{field}' of the header are applied: stored value · gain + offset")
+        cube.notes.append(
+            f"'{field} gain values' of the header are applied: stored value · gain + offset"
+        )
         cube.mark_bad(gain == 0, "have a gain of 0, and so no values")
+
+
+def _listed(header: Header, name: str, n_bands: int, default: float) -> Array:
+    values = header.numbers(name, n_bands)
+    if values is None:
+        return np.full(n_bands, default)
+    return values

@@ -154,7 +154,7 @@ def _describe_bands(cube: StoredCube, file: Any) -> None:
     # The fields of an ENVI header that GDAL has copied.
     copied = {name: _list(text) for name, (text,) in _lower_case([file.tags(ns="ENVI")]).items()}
     tags = _lower_case([file.tags(band) for band in file.indexes])
-    for fields in (rounded, copied, _stac_fields(tags), tags):
+    for fields in (rounded, copied, tags):
         _add_fields(cube, fields)
     names = [name or "" for name in file.descriptions]
     if cube.wavelength is None:
@@ -174,15 +174,6 @@ def _lower_case(tags: list[Mapping[str, str]]) -> dict[str, list[str]]:
         for name, text in each.items():
             texts.setdefault(name.lower(), []).append(text)
     return texts
-
-
-def _stac_fields(tags: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return the fields of tags such as eo:center_wavelength, which GDAL has cut at the colon."""
-    fields = {"wavelength_units": ["um"]}
-    for text in tags.get("eo", []):
-        name, _, value = text.partition("=")
-        fields.setdefault(name, []).append(value)
-    return fields
 
 
 def _list(text: str) -> list[str]:

@@ -236,11 +236,8 @@ def _datum(name: str) -> tuple[int | None, int | None, int | None]:
 
 def _rotated_grid(dx: float, dy: float, rotation: float) -> Affine:
     """Return a north-up grid of these steps, rotated (radians) about its corner, the origin."""
-    cos = 1.0
-    sin = 0.0
-    if rotation:
-        cos = math.cos(rotation)
-        sin = math.sin(rotation)
+    cos = math.cos(rotation)
+    sin = math.sin(rotation)
     return Affine(cos * dx, sin * dy, 0.0, sin * dx, -cos * dy, 0.0)
 
 
