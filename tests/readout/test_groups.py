@@ -174,7 +174,7 @@ def test_averages_of_open_rows_are_weighted_by_their_gates():
     M = np.hstack([W[:, [0]] + 0.01 * rng.random((20, 4)), W[:, [1]], rng.random((20, 1))])
     rows = np.array([0, 1, 2, 4, 5])
     gates = np.array([0.5, 0.3, 0.1, 1.0, 0.1])
-    groups = open_groups(M, [0, 4], rows, gates)
+    groups = open_groups(M, np.array([0, 4]), rows, gates)
     unit = M / np.linalg.norm(M, axis=0)
     expected = unit[:, :3] @ gates[:3]
     assert angle(groups.spectra[:, :1], expected[:, None])[0] == pytest.approx(0, abs=1e-5)

@@ -1,5 +1,8 @@
 """Successive selection of columns: SPA, SNPA, XRAY, and the rule for ties of all peers."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
@@ -174,11 +177,8 @@ def snpa(M: ArrayLike, r: int) -> Array:
 
     Parameters
     ----------
-    M : (m, n) array_like or sparse array
-        One data point per column, in any memory order; it may be a ``np.memmap``. Sparse data is
-        not made dense.
-    r : int
-        How many columns to select.
+    M, r
+        See :func:`spa`.
 
     Returns
     -------
@@ -211,11 +211,7 @@ def snpa(M: ArrayLike, r: int) -> Array:
         selected.append(first_largest(residuals, norms))
         if len(selected) == r:
             break
-        # In float64, so that the abundances are, also if M is float32.
-        U = dense_columns(M, selected).astype(np.float64)
-        # Start from the abundances of the last step, and none of the new column.
-        H = fcls(U, M, at_most=True, H0=np.vstack([H, np.zeros(M.shape[1])]))
-        residuals = column_residuals(U, M, H) ** 2
+        _, H, residuals = _fit(M, selected, H, partial(fcls, at_most=True))
     reason = f"all points lie in the convex hull of {len(selected)} of them and the origin"
     return enough(selected, r, reason)
 
@@ -233,11 +229,8 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
 
     Parameters
     ----------
-    M : (m, n) array_like or sparse array
-        One data point per column, in any memory order; it may be a ``np.memmap``. Sparse data is
-        not made dense.
-    r : int
-        How many columns to select.
+    M, r
+        See :func:`spa`.
     p : (m,) array_like, optional
         Positive. If given, divide by pᵀm_j instead of ‖m_j‖₁; columns with pᵀm_j ≤ 0 are never
         selected.
@@ -282,12 +275,19 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         selected.append(int(np.argmax(scores)))
         if len(selected) == r:
             break
-        # In float64, so that the abundances are, also if M is float32.
-        U = dense_columns(M, selected).astype(np.float64)
-        # Start from the abundances of the last step, and none of the new column.
-        H = nnls(U, M, H0=np.vstack([H, np.zeros(M.shape[1])]))
-        residuals = column_residuals(U, M, H) ** 2
+        U, H, residuals = _fit(M, selected, H, nnls)
     reason = f"all points lie in the cone of {len(selected)} of them"
     if p is not None:
         reason += ", or have pᵀm ≤ 0"
     return enough(selected, r, reason)
+
+
+def _fit(
+    M: Array, selected: list[int], H: Array, solve: Callable[..., Array]
+) -> tuple[Array, Array, Array]:
+    """Return the selected columns, the abundances of all columns, and their squared residuals."""
+    # In float64, so that the abundances are, also if M is float32.
+    U = dense_columns(M, selected).astype(np.float64)
+    # Start from the abundances of the last step, and none of the new column.
+    H = solve(U, M, H0=np.vstack([H, np.zeros(M.shape[1])]))
+    return U, H, column_residuals(U, M, H) ** 2

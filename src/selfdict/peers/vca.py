@@ -24,7 +24,7 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
     Parameters
     ----------
     M : (m, n) array_like
-        One data point per column, in any memory order; it may be a ``np.memmap``.
+        One data point per column.
     r : int
         How many columns to select, at most m.
     random_state : int, numpy.random.Generator or None

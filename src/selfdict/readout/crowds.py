@@ -44,27 +44,23 @@ class Pixels:
 
     def members(self, K: Array) -> tuple[Array, ...]:
         """Return the purer half of the pixels that consist of each material by half or more."""
-        return _members(unit_shares(dense_columns(self.M, K), self.M), K)
+        parts = unit_shares(dense_columns(self.M, K), self.M)
+        largest = parts.argmax(axis=0)
+        largest[K] = -1  # each of these leads its own group, whatever the others' shares are
+        groups = []
+        for k, selected in enumerate(K):
+            mostly = np.flatnonzero((largest == k) & (parts[k] >= 0.5))
+            # the selected pixel itself has a share of one
+            middle = np.quantile(np.append(parts[k, mostly], 1.0), 0.5, method="lower")
+            pure = mostly[parts[k, mostly] >= middle]
+            order = np.argsort(-parts[k, pure], kind="stable")
+            groups.append(np.append(selected, pure[order]))
+        return tuple(groups)
 
     def directions(self, group: Array) -> Array:
         """Return pixels scaled to length one, (m, k); those of zeros stay."""
         columns = dense_columns(self.M, group).astype(np.float64)
         return np.asarray(columns / np.maximum(self.lengths[group], np.finfo(float).tiny))
-
-
-def _members(parts: Array, K: Array) -> tuple[Array, ...]:
-    """Return the purer half of the pixels that consist of a material by half or more."""
-    largest = parts.argmax(axis=0)
-    largest[K] = -1  # each of these leads its own group, whatever the others' shares are
-    groups = []
-    for k, selected in enumerate(K):
-        mostly = np.flatnonzero((largest == k) & (parts[k] >= 0.5))
-        # the selected pixel itself has a share of one
-        middle = np.quantile(np.append(parts[k, mostly], 1.0), 0.5, method="lower")
-        pure = mostly[parts[k, mostly] >= middle]
-        order = np.argsort(-parts[k, pure], kind="stable")
-        groups.append(np.append(selected, pure[order]))
-    return tuple(groups)
 
 
 @dataclass(frozen=True)

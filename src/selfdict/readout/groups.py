@@ -110,30 +110,11 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     return _groups(pixels, members, crowds, selected)
 
 
-def open_groups(M: ArrayLike, indices: ArrayLike, rows: Array, gates: Array) -> Groups:
-    """Assign the open rows of a solution to the selected pixels; average them by their gates.
-
-    Parameters
-    ----------
-    M : (m, n) array_like or sparse array
-        Pixels as columns.
-    indices : (r,) array_like of int
-        The selected pixels, none of them zero.
-    rows : (k,) ndarray of int
-        The pixels whose rows are open.
-    gates : (k,) ndarray
-        Their weights on the diagonal of X.
-
-    Returns
-    -------
-    Groups
-        Every open pixel is in the group of the selected pixel nearest to it by angle. It is not
-        averaged, and belongs to ``left_aside``, if that angle is at least half of the angle
-        between the selected pixel and the next one.
-    """
-    M = as_matrix(M, sparse=True)
-    K = as_indices(indices, M.shape[1])
-    pixels = Pixels.of(M)
+def open_groups(M: Array, K: Array, rows: Array, gates: Array) -> Groups:
+    """Assign the open rows of a solution to the selected pixels K; average them by their gates."""
+    # Every open pixel is in the group of the selected pixel nearest to it by angle. It is left
+    # aside if that angle is at least half of the one between the selected pixel and the next one.
+    pixels = Pixels.of(as_matrix(M, sparse=True))
     typical = pixels.members(K)
     selected = pixels.directions(K)
     columns = pixels.directions(rows)
