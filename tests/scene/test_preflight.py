@@ -64,6 +64,10 @@ FAULTS = {
     "no-data pixels": (NO_DATA.assign_attrs(_FillValue=-9999), {"no data": "28 168 -9999"}),
     "zero pixels": (changed(np.s_[:, 0, 0], 0), {"no data": "1 168"}),
     "undeclared no-data": (NO_DATA, {"undeclared no data": "28 168 -9999"}),
+    "undeclared no-data without a sign": (
+        build_scene(np.where(NO_DATA < 0, 65535, 1000 * NO_DATA).astype(np.uint16)),
+        {"undeclared no data": "28 168 65535", "scale": "16", "wavelengths": ""},
+    ),
     "uniform pixel": (changed(np.s_[:, 3, 4], 0.5), {"undeclared no data": "1 0.5"}),
     "holes": (changed((4, slice(0, 3), 5), np.nan), {"missing values": "1 3 5"}),
     "dead band": (changed(6, 0), {"dead bands": "1 7"}),

@@ -187,8 +187,8 @@ def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
 
 def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
     """Return which columns hold one value in all bands that is no measurement."""
-    # It is negative as a physical value, such as −9999, or as large as fill values are. Software
-    # writes such pixels without declaring a no-data value.
+    # It is negative as a physical value, such as −9999, or as large as fill values are: 65535 in 16
+    # bits without a sign. Software writes such pixels without declaring a no-data value.
     found = np.zeros(raw.shape[1], dtype=bool)
     if len(raw) < FEWEST_BANDS:
         return found
@@ -201,7 +201,10 @@ def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
     is_negative = np.ones(value.shape, dtype=bool)
     for band_gain, band_offset in zip(gain, offset):
         is_negative &= value * band_gain + band_offset < 0
-    found[candidates] = is_negative | (np.abs(value) >= _LEAST_FILL_VALUE)
+    least = _LEAST_FILL_VALUE
+    if raw.dtype in (np.uint16, np.uint32):
+        least = np.iinfo(raw.dtype).max
+    found[candidates] = is_negative | (np.abs(value) >= least)
     return found
 
 
