@@ -14,6 +14,7 @@ from selfdict.files import envi
 from selfdict.files.cube import Array, parse_floats
 from selfdict.files.library_text import DELETED_BELOW, Record, read_records
 from selfdict.files.matlab_numpy import load_archive
+from selfdict.files.paths import header_names, is_plain_file
 from selfdict.files.wavelengths import describe_bands, headings_of, parse_heading
 
 _CSV_FORMS = (
@@ -48,6 +49,12 @@ def read(path: Path) -> StoredLibrary:
         return _read_csv(path)
     if suffix == ".npz":
         return _read_npz(path)
+    if suffix != ".hdr" and not any(map(is_plain_file, header_names(path))):
+        raise SceneError(
+            path,
+            "is no spectral library: expected an ENVI library beside its header, .csv, .npz, .txt, "
+            "or a folder of .txt",
+        )
     return _read_envi(path)
 
 
