@@ -27,6 +27,8 @@ _EPSILON = 2.0**-52  # the machine epsilon of float64
 class _Memory(NamedTuple):
     """Arrays that all problems share."""
 
+    Rt: Array
+    G: Array
     free: Array  # F, in order of entry
     inverse: Array  # 1 / diag(L)
     s: Array  # the minimiser on F, without x ≥ 0
@@ -86,13 +88,28 @@ def _kernel(stable: bool) -> Callable[..., None]:
         vectors: Array,
     ) -> None:
         r = Rt.shape[0]
-        memory = _memory(free, vectors, r)
+        memory = _Memory(
+            Rt=Rt,
+            G=G,
+            free=free,
+            inverse=vectors[0],
+            s=vectors[1],
+            z=vectors[2],
+            e=vectors[3],
+            w=vectors[4],
+            c=vectors[5],
+            zero=vectors[6],
+            y=vectors[7],
+            residual=vectors[8],
+            L=vectors[9 : 9 + r],
+            Q=vectors[9 + r :],
+        )
         s = memory.s
         w = memory.w
         rows = 0  # how many rows of the factor belong to free[:rows]
         for problem in range(Y.shape[1]):
             x = X[problem]
-            size = _start(Rt, guess, shift, Y[:, problem], x, memory, stable, warm)
+            size = _start(memory, guess, shift, Y[:, problem], x, stable, warm)
             if size < 0.0:
                 continue
             # Exchange indices of F, at first where x > 0, until x is optimal.
@@ -101,8 +118,9 @@ def _kernel(stable: bool) -> Callable[..., None]:
             entering = -1
             tolerance = 0.0
             for _ in range(10 * (r + 1)):
-                k, rows = _extend_factor(Rt, G, x, memory, k, rows, stable)
-                _minimise_on_free_set(memory, k, Rt.shape[1], simplex, stable)
+                k = _extend_factor(memory, x, k, rows, stable)
+                rows = k
+                _minimise_on_free_set(memory, k, simplex, stable)
                 appended = k > 0 and free[k - 1] == entering
                 if entering >= 0 and not (appended and s[k - 1] > 0.0):
                     # Its gradient was positive by rounding only: try the next one.
@@ -116,7 +134,7 @@ def _kernel(stable: bool) -> Callable[..., None]:
                         entering = -1
                         continue
                     feasible = True
-                    tolerance = _gradient(Rt, G, memory, k, size, simplex, stable)
+                    tolerance = _gradient(memory, k, size, simplex, stable)
                 entering = _largest_gradient(x, w, r, tolerance)
                 if entering < 0:
                     break
@@ -131,34 +149,8 @@ _solve_by_stable_form = _kernel(stable=True)
 
 
 @inlined
-def _memory(free: Array, vectors: Array, r: int) -> _Memory:
-    """Return the parts of the memory that :func:`active_set` has allocated."""
-    return _Memory(
-        free,
-        vectors[0],
-        vectors[1],
-        vectors[2],
-        vectors[3],
-        vectors[4],
-        vectors[5],
-        vectors[6],
-        vectors[7],
-        vectors[8],
-        L=vectors[9 : 9 + r],
-        Q=vectors[9 + r :],
-    )
-
-
-@inlined
 def _start(
-    Rt: Array,
-    guess: Array,
-    shift: Array,
-    data: Array,
-    x: Array,
-    memory: _Memory,
-    stable: bool,
-    warm: bool,
+    memory: _Memory, guess: Array, shift: Array, data: Array, x: Array, stable: bool, warm: bool
 ) -> float:
     """Take the data and the start x of a problem; return max |y_i|, or −1 if x solves it."""
     y = memory.y
@@ -173,7 +165,7 @@ def _start(
         return size
     if smallest >= 0.0:
         return -1.0  # x ≥ 0 holds without being enforced
-    _affine(Rt, y, memory.zero, memory.c)
+    _affine(memory.Rt, y, memory.zero, memory.c)
     return size
 
 
@@ -197,27 +189,24 @@ def _first_free_set(x: Array, r: int, free: Array, rows: int, simplex: bool) -> 
 
 
 @inlined
-def _extend_factor(
-    Rt: Array, G: Array, x: Array, memory: _Memory, k: int, rows: int, stable: bool
-) -> tuple[int, int]:
-    """Compute the missing rows of L, take dependent columns out of F; return its size, twice."""
+def _extend_factor(memory: _Memory, x: Array, k: int, rows: int, stable: bool) -> int:
+    """Compute the missing rows of L, take dependent columns out of F; return its size."""
     free = memory.free
-    inverse = memory.inverse
     while rows < k:
         j = free[rows]
         if stable:
-            pivot = _orthogonal_row(Rt, j, int64(rows), memory.L, memory.Q)
+            pivot = _orthogonal_row(memory.Rt, j, int64(rows), memory.L, memory.Q)
         else:
-            pivot = _cholesky_row(G, free, int64(rows), memory.L, inverse)
+            pivot = _cholesky_row(memory.G, free, int64(rows), memory.L, memory.inverse)
         if pivot > 0.0:
-            inverse[rows] = 1.0 / pivot
+            memory.inverse[rows] = 1.0 / pivot
             rows += 1
         else:
             x[j] = 0.0
             k -= 1
             for t in range(rows, k):
                 free[t] = free[t + 1]
-    return k, rows
+    return k
 
 
 @helper
@@ -267,15 +256,14 @@ def _orthogonal_row(Rt: Array, j: int, k: int, L: Array, Q: Array) -> float:
 
 
 @inlined
-def _minimise_on_free_set(memory: _Memory, k: int, q: int, simplex: bool, stable: bool) -> None:
+def _minimise_on_free_set(memory: _Memory, k: int, simplex: bool, stable: bool) -> None:
     """Compute z and the minimiser s."""
-    s = memory.s
     z = memory.z
     e = memory.e
     if stable:
         for t in range(k):
             value = 0.0
-            for i in range(q):
+            for i in range(memory.Rt.shape[1]):
                 value += memory.Q[t, i] * memory.y[i]
             z[t] = value
     else:
@@ -297,8 +285,8 @@ def _minimise_on_free_set(memory: _Memory, k: int, q: int, simplex: bool, stable
             for t in range(k):
                 z[t] -= excess / length * e[t]
     for t in range(k):
-        s[t] = z[t]
-    _backward(memory.L, memory.inverse, k, s)
+        memory.s[t] = z[t]
+    _backward(memory.L, memory.inverse, k, memory.s)
 
 
 @helper
@@ -352,23 +340,19 @@ def _move(free: Array, s: Array, x: Array, k: int, feasible: bool) -> tuple[int,
 
 
 @inlined
-def _gradient(
-    Rt: Array, G: Array, memory: _Memory, k: int, size: float, simplex: bool, stable: bool
-) -> float:
+def _gradient(memory: _Memory, k: int, size: float, simplex: bool, stable: bool) -> float:
     """Compute w at x = s and return the size of its rounding errors; ``size`` is max |y_i|."""
-    free = memory.free
     s = memory.s
     w = memory.w
-    residual = memory.residual
-    r, q = Rt.shape
+    r, q = memory.Rt.shape
     if stable:
         # The residual through Q: R x itself would lose digits where x is large.
         for i in range(q):
-            residual[i] = memory.y[i]
+            memory.residual[i] = memory.y[i]
         for t in range(k):
             for i in range(q):
-                residual[i] -= memory.z[t] * memory.Q[t, i]
-        _affine(Rt, residual, memory.zero, w)
+                memory.residual[i] -= memory.z[t] * memory.Q[t, i]
+        _affine(memory.Rt, memory.residual, memory.zero, w)
         tolerance = 4.0 * _EPSILON * size
     else:
         for i in range(r):
@@ -377,14 +361,14 @@ def _gradient(
         for t in range(k):
             total += s[t]
             for i in range(r):
-                w[i] -= s[t] * G[free[t], i]
+                w[i] -= s[t] * memory.G[memory.free[t], i]
         tolerance = 4.0 * _EPSILON * (size + total)
     if simplex:
         # On F the entries of w equal the multiplier of Σx = 1, up to rounding: take their mean with
         # weights s, and subtract it.
         level = 0.0
         for t in range(k):
-            level += s[t] * w[free[t]]
+            level += s[t] * w[memory.free[t]]
         for i in range(r):
             w[i] -= level
     return tolerance

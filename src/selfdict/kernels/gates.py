@@ -33,6 +33,7 @@ _DEPENDENT_ATOM = 1e-13
 class _Memory(NamedTuple):
     """Arrays that the columns share: G, and the state of the column that is being solved."""
 
+    t: Array
     G: Array  # aligned rows with zeros at their ends, like r and g
     r: Array  # c − G_U t_U: what is left for the free entries
     g: Array  # c − G z
@@ -76,68 +77,8 @@ def _fit_columns(
     sums: Array,
 ) -> None:
     k = t.shape[0]
-    memory = _memory(vectors, entries, k)
-    free = memory.free
-    r = memory.r
-    g = memory.g
-    s = memory.s
-    gradient = sums[1:]
-    for j in range(C.shape[0]):
-        # Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start.
-        z = Z[j]
-        states = state[j]
-        if own[j] < 0:
-            size = _copy_and_sum(C[j], 1.0, r)
-        else:
-            # y_j is an atom itself: c − G_i t_i without the difference of two large numbers, since
-            # the weight of a column that is much longer than others would magnify its rounding
-            size = _copy_and_sum(memory.G[own[j]], 1.0 - t[own[j]], r)
-        tolerance = 1e-14 * size  # on the signs of g
-        _set_bounds(t, own[j], z, states, memory.side)
-        q = _list_entries(memory, t, states, own[j])
-        rows = 0  # of L that belong to free[:rows]
-        entering = -1
-        for _ in range(8 * k + 20):
-            q, rows = _extend_factor(memory, t, z, states, q, rows)
-            _solve_factored(memory.L, memory.inverse, free, q, r, s)
-            if entering >= 0 and _turns_back(t, z, s[q - 1], entering):
-                # The sign of its g was rounding: put it back for good.
-                q -= 1
-                rows = q
-                _put_at_bound(memory, t, int64(q), int64(q), z[entering] > 0.0, z, states)
-                g[entering] = 0.0
-            else:
-                hit = _move(t, free, s, q, z)
-                entering = -1
-                if hit >= 0:
-                    at_gate = s[hit] > t[free[hit]]
-                    q -= 1
-                    rows = min(rows, hit)
-                    _put_at_bound(memory, t, int64(hit), int64(q), at_gate, z, states)
-                    continue
-                for e in range(r.shape[0]):
-                    g[e] = r[e]
-                _subtract_rows(memory.G, free, s, q, g)
-            entering = _entering(memory, q, k, tolerance)
-            if entering < 0:
-                break
-            if states[entering] == GATE:
-                _subtract_row(memory.G, int64(entering), -t[entering], r)
-            states[entering] = FREE
-            memory.side[entering] = 0.0
-            q += 1
-            rows = q
-        inner = 0.0
-        for i in range(k):
-            inner += z[i] * (C[j, i] + g[i])
-        sums[0] -= weight[j] * (0.5 * inner)
-        _add_gradient(t, own[j], weight[j], g, states, gradient)
-
-
-@inlined
-def _memory(vectors: Array, entries: Array, k: int) -> _Memory:
-    """Return the parts of the memory that :func:`fit_columns` has allocated."""
-    return _Memory(
+    memory = _Memory(
+        t=t,
         G=vectors[:k],
         r=vectors[k],
         g=vectors[k + 1],
@@ -148,21 +89,69 @@ def _memory(vectors: Array, entries: Array, k: int) -> _Memory:
         s=vectors[k + 3],
         side=vectors[k + 4],
     )
+    free = memory.free
+    r = memory.r
+    g = memory.g
+    s = memory.s
+    for j in range(C.shape[0]):
+        # Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start.
+        z = Z[j]
+        states = state[j]
+        c = C[j]
+        factor = 1.0
+        if own[j] >= 0:
+            # y_j is an atom itself: c − G_i t_i without the difference of two large numbers, since
+            # the weight of a column that is much longer than others would magnify its rounding
+            c = memory.G[own[j]]
+            factor = 1.0 - t[own[j]]
+        size = 0.0
+        for i in range(k):
+            r[i] = factor * c[i]
+            size += abs(r[i])
+        tolerance = 1e-14 * size  # on the signs of g
+        q = _warm_start(memory, own[j], z, states)
+        rows = 0  # of L that belong to free[:rows]
+        entering = -1
+        direction = 0.0  # in which that entry leaves its bound
+        for _ in range(8 * k + 20):
+            q = _extend_factor(memory, z, states, q, rows)
+            _solve_factored(memory.L, memory.inverse, free, q, r, s)
+            if entering >= 0 and direction * (s[q - 1] - z[entering]) <= 0.0:
+                # It turns back. The sign of its g was rounding: put it back for good.
+                q = _put_at_bound(memory, int64(q - 1), int64(q), direction < 0.0, z, states)
+                g[entering] = 0.0
+            else:
+                hit = _move(memory, q, z)
+                entering = -1
+                if hit >= 0:
+                    at_gate = s[hit] > t[free[hit]]
+                    q = _put_at_bound(memory, int64(hit), int64(q), at_gate, z, states)
+                    rows = hit
+                    continue
+                for e in range(r.shape[0]):
+                    g[e] = r[e]
+                _subtract_rows(memory.G, free, s, q, g)
+            entering = _entering(memory, q, tolerance)
+            if entering < 0:
+                break
+            direction = memory.side[entering]
+            if states[entering] == GATE:
+                _subtract_row(memory.G, int64(entering), -t[entering], r)
+            states[entering] = FREE
+            memory.side[entering] = 0.0
+            q += 1
+            rows = q
+        inner = 0.0
+        for i in range(k):
+            inner += z[i] * (C[j, i] + g[i])
+        sums[0] -= weight[j] * (0.5 * inner)
+        _add_gradient(memory, own[j], weight[j], states, sums[1:])
 
 
 @inlined
-def _copy_and_sum(c: Array, factor: float, r: Array) -> float:
-    """Copy c times a factor to r and return the sum of the absolute values."""
-    size = 0.0
-    for i in range(c.shape[0]):
-        r[i] = factor * c[i]
-        size += abs(r[i])
-    return size
-
-
-@inlined
-def _set_bounds(t: Array, own: int, z: Array, state: Array, side: Array) -> None:
-    """Bring the warm start within the bounds and set ``side``."""
+def _warm_start(memory: _Memory, own: int, z: Array, state: Array) -> int:
+    """Bring z within its bounds, list F and the entries at a gate, complete r; return |F|."""
+    t = memory.t
     k = t.shape[0]
     if own >= 0:
         state[own] = GATE
@@ -177,57 +166,38 @@ def _set_bounds(t: Array, own: int, z: Array, state: Array, side: Array) -> None
             value = t[i]
         z[i] = value
     for i in range(k):
-        side[i] = (1.0 - state[i]) * (t[i] > 0.0)
-    if own >= 0:
-        side[own] = 0.0
-
-
-@inlined
-def _list_entries(memory: _Memory, t: Array, state: Array, own: int) -> int:
-    """List the free entries and those at an open gate, take the latter out of r; return |F|."""
-    free = memory.free
-    gate = memory.gate
-    s = memory.s
+        memory.side[i] = (1.0 - state[i]) * ((t[i] > 0.0) & (i != own))
     q = p = 0
     # Write before the test: no branch, and an entry too many is overwritten.
-    for i in range(t.shape[0]):
-        free[q] = gate[p] = i
+    for i in range(k):
+        memory.free[q] = memory.gate[p] = i
         q += state[i] == FREE
         p += (state[i] == GATE) & (t[i] > 0.0) & (i != own)
     for a in range(p):
-        s[a] = t[gate[a]]
-    _subtract_rows(memory.G, gate, s, int64(p), memory.r)
+        memory.s[a] = t[memory.gate[a]]
+    _subtract_rows(memory.G, memory.gate, memory.s, int64(p), memory.r)
     return q
 
 
 @inlined
-def _extend_factor(
-    memory: _Memory, t: Array, z: Array, state: Array, q: int, rows: int
-) -> tuple[int, int]:
-    """Compute the missing rows of L, put dependent atoms at a bound; return |F|, twice."""
-    free = memory.free
+def _extend_factor(memory: _Memory, z: Array, state: Array, q: int, rows: int) -> int:
+    """Compute the missing rows of L, put dependent atoms at a bound; return |F|."""
     while rows < q:
-        if _factor_row(memory.G, free, int64(rows), memory.L, memory.inverse):
+        if _factor_row(memory.G, memory.free, int64(rows), memory.L, memory.inverse):
             rows += 1
             continue
-        i = free[rows]
-        q -= 1
-        at_gate = z[i] > 0.5 * t[i]  # the nearer bound
-        _put_at_bound(memory, t, int64(rows), int64(q), at_gate, z, state)
-    return q, rows
+        i = memory.free[rows]
+        at_gate = z[i] > 0.5 * memory.t[i]  # the nearer bound
+        q = _put_at_bound(memory, int64(rows), int64(q), at_gate, z, state)
+    return q
 
 
 @inlined
-def _turns_back(t: Array, z: Array, minimiser: float, i: int) -> bool:
-    """Whether entry i, which has just left a bound, would go beyond this bound."""
-    if z[i] <= 0.0:
-        return bool(minimiser <= 0.0)
-    return bool(minimiser >= t[i])
-
-
-@inlined
-def _move(t: Array, free: Array, s: Array, q: int, z: Array) -> int:
+def _move(memory: _Memory, q: int, z: Array) -> int:
     """Go from z towards s until an entry hits a bound; return its position in F, or −1."""
+    t = memory.t
+    free = memory.free
+    s = memory.s
     step = 1.0
     hit = -1
     for a in range(q):
@@ -251,65 +221,68 @@ def _move(t: Array, free: Array, s: Array, q: int, z: Array) -> int:
 
 
 @inlined
-def _entering(memory: _Memory, q: int, k: int, tolerance: float) -> int:
+def _entering(memory: _Memory, q: int, tolerance: float) -> int:
     """Return the entry that leaves its bound, as free[q] and with its row of L, or −1."""
     g = memory.g
     side = memory.side
-    while True:
+    entering = 0
+    while entering >= 0:
         largest = tolerance
         entering = -1
-        for i in range(k):
+        for i in range(memory.t.shape[0]):
             if side[i] * g[i] > largest:
                 largest = side[i] * g[i]
                 entering = i
-        if entering < 0:
-            break
-        memory.free[q] = entering
-        if _factor_row(memory.G, memory.free, q, memory.L, memory.inverse):
-            break
-        # Its atom depends on the free ones, whose g is zero: so is its own.
-        g[entering] = 0.0
+        if entering >= 0:
+            memory.free[q] = entering
+            if _factor_row(memory.G, memory.free, q, memory.L, memory.inverse):
+                break
+            # Its atom depends on the free ones, whose g is zero: so is its own.
+            g[entering] = 0.0
     return entering
 
 
 @helper
-def _put_at_bound(
-    memory: _Memory, t: Array, position: int, q: int, at_gate: bool, z: Array, state: Array
-) -> None:
-    """Take an entry from its position in F, of which q are left, and put it at its gate or at 0."""
+def _put_at_bound(memory: _Memory, a: int, q: int, at_gate: bool, z: Array, state: Array) -> int:
+    """Take an entry from its position in F and put it at its gate or at 0; return |F|."""
     free = memory.free
-    i = free[position]
-    for a in range(position, q):
-        free[a] = free[a + 1]
+    i = free[a]
+    for b in range(a, q - 1):
+        free[b] = free[b + 1]
+    z[i] = 0.0
+    state[i] = ZERO
+    memory.side[i] = 1.0
     if at_gate:
-        z[i] = t[i]
+        z[i] = memory.t[i]
         state[i] = GATE
         memory.side[i] = -1.0
-        _subtract_row(memory.G, int64(i), t[i], memory.r)
-    else:
-        z[i] = 0.0
-        state[i] = ZERO
-        memory.side[i] = 1.0
+        _subtract_row(memory.G, int64(i), z[i], memory.r)
+    return q - 1
 
 
 @inlined
-def _add_gradient(
-    t: Array, own: int, weight: float, g: Array, state: Array, gradient: Array
-) -> None:
+def _add_gradient(memory: _Memory, own: int, weight: float, state: Array, gradient: Array) -> None:
     """Add the derivatives of a column, times its weight, and set the states of closed gates."""
-    k = t.shape[0]
+    g = memory.g
+    k = memory.t.shape[0]
     for i in range(k):
         # An entry with t_i = 0 sits at both bounds. It counts as at its gate if opening the gate
         # would lower φ.
         closed = GATE if g[i] > 0.0 else ZERO
-        state[i] = state[i] if t[i] > 0.0 else closed
-    if own >= 0:
-        state[own] = GATE
+        state[i] = state[i] if (memory.t[i] > 0.0) | (i == own) else closed
     for i in range(k):
         slope = 0.0
         if state[i] == GATE:
             slope = weight * g[i]
         gradient[i] -= slope
+
+
+@helper
+def _subtract_row(G: Array, i: int, v: float, r: Array) -> None:
+    """Subtract v G[i] from r."""
+    row = G[i]
+    for e in range(r.shape[0]):
+        r[e] -= v * row[e]
 
 
 @helper
@@ -320,14 +293,6 @@ def _subtract_rows(G: Array, index: Array, v: Array, count: int, r: Array) -> No
         x = v[a]
         for e in range(G.shape[1]):
             r[e] -= x * row[e]
-
-
-@helper
-def _subtract_row(G: Array, i: int, v: float, r: Array) -> None:
-    """Subtract v G[i] from r."""
-    row = G[i]
-    for e in range(r.shape[0]):
-        r[e] -= v * row[e]
 
 
 @helper
@@ -374,7 +339,7 @@ def curvature(G: Array, weight: Array, state: Array) -> Array:
     """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are."""
     k = G.shape[0]
     hessian = np.zeros((k, k))
-    vectors = np.empty((2 * k + 5, k + 3))
+    vectors = np.zeros((2 * k + 5, k + 3))  # finite where rows of Y are read beyond F
     entries = np.empty((2, k + 1), np.uintp)
     _add_curvature(G, weight, state, vectors, entries, hessian)
     return hessian + np.tril(hessian, -1).T
@@ -414,8 +379,6 @@ def _add_curvature(
                     y[a] -= v * other[a]
         for e in range(q, q + 3):  # up to three rows beyond F, in fours
             inverse[e] = 0.0
-            for a in range(p):
-                Y[e, a] = 0.0
         for a in range(p):
             row = G[gate[a]]
             for b in range(a + 1):
