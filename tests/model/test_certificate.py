@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 import naive
 from selfdict import InputError, Problem, Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
-from selfdict.model.dual import best_scaling
 from selfdict.model.memory_rows import row_scores
+from selfdict.model.penalties import Quadratic
 from selfdict.model.scores import FUSED_FEATURES
 
 
@@ -49,7 +49,7 @@ def test_best_scaling_maximises_the_bound(linear, quadratic, scores, penalty):
     if quadratic < 1e-3:
         quadratic = 0.0
         linear = min(linear, scores[scores > 0].sum())  # else the function has no maximum
-    c, value = best_scaling(linear, quadratic, scores, penalty)
+    c, value = Quadratic(penalty).best_scaling(linear, quadratic, scores)
 
     def dual(c):
         return c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - penalty, 0).sum()
@@ -59,17 +59,6 @@ def test_best_scaling_maximises_the_bound(linear, quadratic, scores, penalty):
     assert value <= dual(c) + 1e-15 * size
     assert value == pytest.approx(dual(c), abs=4e-15 * size + 1e-12)
     assert value >= max(dual(v) for v in np.linspace(0, 10, 301)) - 1e-9
-
-
-@pytest.mark.parametrize("n_values", [3, 1000])
-@pytest.mark.parametrize("linear", [-1.0, 1.0, 300.0, 1e4])
-def test_best_scaling_among_many_kinks(linear, n_values, monkeypatch):
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, n_values, 1000) / n_values
-    penalty = rng.integers(1, 1 + n_values, 1000) / n_values
-    expected = best_scaling(linear, 10.0, scores, penalty)
-    monkeypatch.setattr("selfdict.model.dual.MOST_SORTED_KINKS", 5)
-    assert best_scaling(linear, 10.0, scores, penalty) == pytest.approx(expected, rel=1e-12)
 
 
 def test_invalid_input():

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfdict import Huber, InputError, Squared, Weighted
-from selfdict.model.dual import best_scaling, search_scaling
+from selfdict.model.dual import search_scaling
 from selfdict.model.losses import as_loss
+from selfdict.model.penalties import Quadratic
 
 LOSSES = [
     Squared(),
@@ -78,7 +79,7 @@ def test_search_for_the_scaling_finds_the_exact_one(seed, upper):
         rng.normal(size=6),
         rng.random(6),
     )
-    c, value = best_scaling(linear, quadratic, scores, penalty)
+    c, value = Quadratic(penalty).best_scaling(linear, quadratic, scores)
 
     def dual(c):
         return c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - penalty, 0).sum()

@@ -22,6 +22,7 @@ from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.losses import Loss
 from selfdict.model.memory_rows import row_scores
 from selfdict.model.omega import TOLERANCE, into_omega
+from selfdict.model.penalties import Quadratic
 from selfdict.model.score_bounds import DECIDED
 from selfdict.model.scores import summation_depth
 from selfdict.model.solution import Solution, consistent_bound, problem_of
@@ -88,7 +89,7 @@ def with_certificate(solution: Solution, device: Device = None) -> Solution:
             # A residual may exceed ε within the tolerance. X is feasible for an ε as large as that,
             # and the optimum for a larger ε is not above that for ε: its bound is one for both.
             epsilon = max(problem.epsilon, sum(residual.norm()))
-            bound = terms.constrained_bound(epsilon, problem.p)
+            bound = terms.constrained_bound(epsilon, Quadratic(problem.p))
     bound = consistent_bound(bound, objective.value, objective.rounding)
     return replace(solution, objective=objective.value, dual_bound=bound)
 

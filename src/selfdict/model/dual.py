@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from selfdict.model.penalties import Penalty
 
 UNIT_ROUNDOFF = 2.0**-53
-# kinks of the dual value that are sorted; among more of them the maximiser is looked for first
-MOST_SORTED_KINKS = 4096
 
 
 def dot_error(n_terms: int) -> float:
@@ -106,10 +104,10 @@ class DualTerms:
         above = scores_from_above(scores, reach, atom_lengths, n_terms, n_summed)
         return cls(linear, quadratic, above, conjugate, largest_scaling)
 
-    def constrained_bound(self, epsilon: float, p: Array) -> float:
+    def constrained_bound(self, epsilon: float, penalty: "Penalty") -> float:
         """Return the lower bound on model (4), whose residual has at most the norm ε."""
-        linear = self.linear - epsilon * np.sqrt(self.quadratic)
-        return best_scaling(linear, 0.0, self.scores, p)[1]
+        linear = self.linear - epsilon * math.sqrt(self.quadratic)
+        return penalty.best_scaling(linear, 0.0, self.scores)[1]
 
 
 def scores_from_above(
@@ -144,76 +142,6 @@ def closed_rows(
     # two roots: the product might leave the range
     reach = np.sqrt(2 * gap) * np.sqrt(energy) * (1 + dot_error(n_columns))
     return np.asarray(c * scores + reach * atom_lengths < slope)
-
-
-def best_scaling(
-    linear: float, quadratic: float, scores: Array, penalty: Array
-) -> tuple[float, float]:
-    """Maximise c·linear − ½c²·quadratic − Σ_i max(0, c·scores_i − penalty_i) over c ≥ 0."""
-    # The function is concave, with a kink at each penalty_i/scores_i. Between kinks its slope is
-    # linear − c·quadratic − Σ scores_i over the kinks passed. Any other c than the maximiser would
-    # give a smaller bound, which is true as well: the search cannot make it false.
-
-    # a kink beyond 1e100 is never reached, and its quotient might overflow
-    farthest = 1e100
-    if quadratic > 0:
-        # without kinks the maximiser would be linear/quadratic, and they only move it to the left
-        farthest = min(farthest, 1.001 * max(float(linear), 0.0) / float(quadratic))
-    has_kink = (scores > 0) & (farthest * scores > penalty)
-    steps = scores[has_kink]
-    kinks = penalty[has_kink] / steps
-    first_slope = linear
-    if quadratic > 0:
-        first_slope, kinks, steps = _near_maximiser(linear, quadratic, kinks, steps)
-    order = np.argsort(kinks, kind="stable")
-    kinks = np.append(kinks[order], np.inf)
-    # the slope at c = 0 of the quadratic function that holds on the k-th piece
-    lost = np.concatenate([[0.0], np.cumsum(steps[order])])
-    slope = first_slope - lost
-    # Without a quadratic term, a slope within rounding of zero counts as zero: the way to the next
-    # kink may be long, and the room for rounding grows with c.
-    right_end = slope - 16 * UNIT_ROUNDOFF * (abs(first_slope) + lost)
-    if quadratic > 0:
-        with np.errstate(invalid="ignore"):
-            right_end = slope - kinks * quadratic
-    # the first piece at whose right end the derivative is no longer positive holds the maximiser
-    piece = len(kinks) - 1
-    if (right_end <= 0).any():
-        piece = int(np.argmax(right_end <= 0))
-    left = 0.0
-    if piece > 0:
-        left = kinks[piece - 1]
-    c = left
-    if quadratic > 0:
-        c = min(max(slope[piece] / quadratic, left), kinks[piece])
-    if not np.isfinite(c):
-        c = left
-    excess = c * scores - penalty
-    total = math.fsum(excess[excess > 0])
-    return float(c), rounded_down(c * linear, 0.5 * c * c * quadratic, total)
-
-
-def _near_maximiser(
-    linear: float, quadratic: float, kinks: Array, steps: Array
-) -> tuple[float, Array, Array]:
-    """Leave out kinks that are to the left or to the right of the maximiser, until few are left.
-
-    Each kink lowers the slope by its step. The first result is the slope at c = 0 of the quadratic
-    function that holds between the kinks left out on the left and the others.
-    """
-    while len(kinks) > MOST_SORTED_KINKS:
-        middle = kinks.mean()
-        is_left = kinks <= middle
-        slope = linear - steps[is_left].sum()
-        is_kept = is_left
-        if slope > middle * quadratic:  # it still rises there
-            linear = slope
-            is_kept = ~is_left
-        if is_kept.all():
-            break
-        kinks = kinks[is_kept]
-        steps = steps[is_kept]
-    return linear, kinks, steps
 
 
 def rounded_down(gain: float, cost: float, excess: float) -> float:

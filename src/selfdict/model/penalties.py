@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.model.dual import best_scaling, rounded_down
+from selfdict.model.dual import UNIT_ROUNDOFF, rounded_down
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +87,23 @@ class Penalty(ABC):
         if not quadratic > 0:
             high = min(high, float((penalty.steepest / scores).max(initial=0.0)))
         low = 0.0
-        # At the left end the derivative is not negative, so that Σ c·score·t is at most c·linear:
-        # what rounding does to the conjugate is within the room that the sum is given.
-        for _ in range(60):
-            c = 0.5 * (low + high)
-            if linear - c * quadratic - scores @ penalty.opening(c * scores) >= 0:
+        # By halving the logarithm: c may be of any order. At the left end the derivative is not
+        # negative, so that Σ c·score·t is at most c·linear: what rounding does to the conjugate is
+        # within the room that the sum is given.
+        for _ in range(64):
+            c = math.sqrt(max(low, 1e-100 * high)) * math.sqrt(high)
+            t = penalty.opening(c * scores)
+            lost = c * quadratic + float(scores @ t)
+            # A derivative within rounding of zero counts as zero: without a quadratic term the way
+            # to the next kink may be long, and the room for rounding grows with c.
+            if linear - lost > 16 * UNIT_ROUNDOFF * (abs(linear) + lost):
                 low = c
-            else:
-                high = c
+                continue
+            high = c
+            is_open = t > 0
+            if not is_open.all():  # the others stay closed from here on
+                penalty = penalty.take(np.flatnonzero(is_open))
+                scores = scores[is_open]
         excess = math.fsum(penalty.conjugate(low * scores))
         return low, rounded_down(low * linear, 0.5 * low * low * quadratic, excess)
 
@@ -141,8 +150,3 @@ class Quadratic(Penalty):
         above = np.maximum(y - self.slope, 0.0)
         t = self.opening(y)
         return np.asarray(t * (above - 0.5 * self.nu * t))
-
-    def best_scaling(self, linear: float, quadratic: float, scores: Array) -> tuple[float, float]:
-        if self.nu == 0:
-            return best_scaling(linear, quadratic, scores, self.slope)
-        return super().best_scaling(linear, quadratic, scores)
