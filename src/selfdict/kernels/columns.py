@@ -163,10 +163,10 @@ def add_positive_sums(V: Array, out: Array) -> None:
 
 
 def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
-    """Return θ (q, l) as blocks of b columns, (⌈l/b⌉, q', b) with an even q' ≥ 6."""
+    """Return θ (q, l) as blocks of b columns, (⌈l/b⌉, q', b) with q' ≥ 8 a multiple of four."""
     q, n_columns = theta.shape
     n_blocks = -(-n_columns // _PACKED_COLUMNS)
-    depth = max(6, q + q % 2)
+    depth = max(8, -(-q // 4) * 4)
     # Aligned: a vector across two cache lines would take two loads.
     rows = aligned_zeros(n_blocks * depth, _PACKED_COLUMNS, dtype)
     packed = rows.reshape(n_blocks, depth, _PACKED_COLUMNS)
@@ -195,21 +195,13 @@ def _add_positive_products(left: Array, packed: Array, u: Array, v: Array, out: 
         for i in range(0, left.shape[0], 2):
             x = left[i]
             y = left[i + 1]
-            if q % 4:  # two products at first leave a multiple of four, since q is even
-                t0, t1 = _two(theta, 0)
-                x0, x1 = _two(x, 0)
-                y0, y1 = _two(y, 0)
-                for j in range(_PACKED_COLUMNS):
-                    u[j] = x0 * t0[j] + x1 * t1[j]
-                    v[j] = y0 * t0[j] + y1 * t1[j]
-            else:
-                t0, t1, t2, t3 = _four(theta, 0)
-                x0, x1, x2, x3 = _four(x, 0)
-                y0, y1, y2, y3 = _four(y, 0)
-                for j in range(_PACKED_COLUMNS):
-                    u[j] = x0 * t0[j] + x1 * t1[j] + x2 * t2[j] + x3 * t3[j]
-                    v[j] = y0 * t0[j] + y1 * t1[j] + y2 * t2[j] + y3 * t3[j]
-            for k in range(2 if q % 4 else 4, q - 4, 4):
+            t0, t1, t2, t3 = _four(theta, 0)
+            x0, x1, x2, x3 = _four(x, 0)
+            y0, y1, y2, y3 = _four(y, 0)
+            for j in range(_PACKED_COLUMNS):
+                u[j] = x0 * t0[j] + x1 * t1[j] + x2 * t2[j] + x3 * t3[j]
+                v[j] = y0 * t0[j] + y1 * t1[j] + y2 * t2[j] + y3 * t3[j]
+            for k in range(4, q - 4, 4):
                 t0, t1, t2, t3 = _four(theta, k)
                 x0, x1, x2, x3 = _four(x, k)
                 y0, y1, y2, y3 = _four(y, k)
@@ -225,12 +217,6 @@ def _add_positive_products(left: Array, packed: Array, u: Array, v: Array, out: 
                 total_y += max(v[j] + y0 * t0[j] + y1 * t1[j] + y2 * t2[j] + y3 * t3[j], zero)
             out[i] += total_x
             out[i + 1] += total_y
-
-
-@inlined
-def _two(a: Array, k: int) -> tuple[Any, Any]:
-    """Return the entries k and k + 1 of a vector, or rows of a matrix."""
-    return a[k], a[k + 1]
 
 
 @inlined
