@@ -4,8 +4,7 @@ from selfdict.model.certificate import certify
 from selfdict.model.losses import Huber, Loss, Squared, Weighted
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
-from selfdict.model.reduction import Reduction, lift
-from selfdict.model.solution import Callback, Progress, Solution, Status
+from selfdict.model.solution import Callback, Progress, Reduction, Solution, Status, lift
 
 __all__ = [
     "Callback",

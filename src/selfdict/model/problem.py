@@ -27,7 +27,7 @@ from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.penalties import Penalty, Quadratic
 
 if TYPE_CHECKING:
-    from selfdict.model.reduction import Reduction
+    from selfdict.model.solution import Reduction
 
 Target = tuple[str, float]
 

@@ -20,8 +20,7 @@ from selfdict._validation import Array, as_count
 from selfdict.compute.linear_algebra import in_leading_directions, transposed_product
 from selfdict.kernels.columns import column_norms, squared_norms
 from selfdict.model.problem import Problem, ReducedFrom
-from selfdict.model.reduction import Reduction
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Reduction, Solution
 from selfdict.peers.h2nmf import Clusters, h2nmf
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
 from selfdict.solvers.search import fit_within_gates
