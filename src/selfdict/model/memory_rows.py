@@ -164,8 +164,13 @@ class MemoryRows:
     def fewest_for_clusters(self) -> int:
         return FEWEST_ROWS_FOR_CLUSTERS
 
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds on the scores of these rows."""
+        return self.device is None and not issparse(self.D)
+
     def worthwhile(self, n_columns: int) -> bool:
-        if self.device is not None or issparse(self.D):
+        if not self.bounded:
             return False
         return len(self.v) >= FEWEST_ROWS and n_columns >= COLUMNS_PER_FEATURE * len(self.D)
 
@@ -241,7 +246,7 @@ def row_scores(
         return np.where(is_known & counts, known, rest)
     rows = MemoryRows(D, np.where(counts, v, 1.0), device)
     is_many = np.count_nonzero(counts) >= FEWEST_ROWS
-    if slope is not None and is_many and rows.worthwhile(M.shape[1]):
+    if slope is not None and is_many and rows.bounded:
         slope = np.where(counts, slope, np.inf)
         return ScoreBounds(rows).scores(DenseSums(theta * w), slope, own, rough=False)
     index = None

@@ -110,7 +110,7 @@ class Rows(Protocol):
         """With fewer rows, bounds by clusters take more time than they save."""
 
     def worthwhile(self, n_columns: int) -> bool:
-        """Whether bounds on all rows save time for this many columns of θ."""
+        """Whether bounds in few directions save time for this many columns of θ."""
 
     def steps(self, rough: bool) -> Sequence[Step]:
         """Return the steps that save time here; ``rough``: float32 is enough."""
@@ -186,6 +186,10 @@ class ScoreBounds:
 
     def _pays(self, step: Step, n_rows: int, theta: ColumnSums) -> bool:
         """Whether a step saves time for as many rows as are left."""
+        if step in (Step.SINGLE, Step.DOUBLE):
+            return True
+        if not self.rows.worthwhile(theta.shape[1]):
+            return False
         if step is Step.CLUSTERS:
             return n_rows >= self.rows.fewest_for_clusters
         if step is Step.MORE_DIRECTIONS:

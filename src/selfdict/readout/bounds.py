@@ -21,7 +21,7 @@ from selfdict._validation import Array
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import smaller_moments
 from selfdict.compute.threads import for_slices, single_threaded_blas
-from selfdict.kernels.columns import squared_norms
+from selfdict.kernels.columns import column_norms, squared_norms
 from selfdict.model.certificate import (
     DenseResidual,
     certify,
@@ -163,7 +163,7 @@ def _clustered(problem: Problem, explained: Array) -> Problem:
     """Return the model of 100 clusters of what a solution explains, without its prices."""
     # RowClusters takes as many as bounds on the scores of this many rows would be taken with
     labels = RowClusters.of(explained, positive_norms(explained), 100**2 // 16).labels
-    u = np.abs(explained).sum(axis=0)
+    u = column_norms(explained)
     u /= u.max()
     square = np.bincount(labels, problem.s * u * u)
     filled = np.flatnonzero(square)
