@@ -55,21 +55,19 @@ class SelfDictionaryEstimator(
         self._fit(X)
         return self
 
-    def fit_transform(self, X: ArrayLike, y: None = None) -> Array:
+    def fit_transform(self, X: ArrayLike, y: None = None, **fit_params: Any) -> Array:
         """Select the components and return the abundances, as ``fit(X).transform(X)`` does.
 
         Parameters
         ----------
-        X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point per row.
-        y : None
-            Not used.
+        X, y, **fit_params
+            See :meth:`fit`.
 
         Returns
         -------
         (n_samples, n_components) ndarray
         """
-        return self._fit(X)
+        return self._fit(X, **fit_params)
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Select the components; return the abundances of the points."""

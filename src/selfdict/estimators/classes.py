@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from selfdict._validation import Array
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.methods.base import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
 from selfdict.methods.fgnsr import FGNSRMethod
@@ -175,22 +174,6 @@ class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
         """
         self._fit(X, sample_weight)
         return self
-
-    def fit_transform(
-        self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
-    ) -> Array:
-        """Return the abundances of ``X``, as ``fit(X, sample_weight=…).transform(X)`` does.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            See :meth:`fit`.
-
-        Returns
-        -------
-        (n_samples, n_components) ndarray
-        """
-        return self._fit(X, sample_weight)
 
     def _components_are_points(self) -> bool:
         # averages have the brightness of their group, spectra of a dictionary their own

@@ -4,7 +4,7 @@ The methods that the paper compares with are here as well.
 """
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,6 @@ class Method:
     (n_features, n_samples). A method with other atoms or components implements ``_atoms`` and
     ``_choose``.
     """
-
-    # whether the method finds independent components only, and raises an error for too many
-    _finds_independent: ClassVar[bool] = False
 
     n_components: int
     indices_: Array
@@ -57,8 +54,6 @@ class Method:
             if not weight.any():
                 raise InputError("sample_weight must not be zero for all points")
         _warn_if_centred(points)
-        if not self._finds_independent:
-            _warn_of_too_many(self.n_components, points.shape[1])
         try:
             self.components_ = self._choose(points, atoms, weight)
         except InputError as error:
@@ -95,8 +90,6 @@ class Method:
 class SPAMethod(Method):
     """Successive projection algorithm."""
 
-    _finds_independent = True
-
     def _select(self, M: Array) -> Array:
         return spa(M, self.n_components)
 
@@ -117,8 +110,6 @@ class XRAYMethod(Method):
 
 class VCAMethod(Method):
     """Vertex component analysis."""
-
-    _finds_independent = True
 
     def _select(self, M: Array) -> Array:
         return vca(M, self.n_components, self._generator())
@@ -170,19 +161,14 @@ def _warn_if_centred(points: Array) -> None:
     )
 
 
-def _warn_of_too_many(n_components: int, n_features: int) -> None:
-    """Warn if there are more components than features: abundances are not unique then."""
+def _warn_if_dependent(components: Array) -> None:
+    """Warn if the components are linearly dependent, as are more of them than features."""
+    n_components, n_features = components.shape
     if n_components > n_features:
         warn_caller(
             f"{n_components} components are more than the {n_features} features (bands): their "
             "abundances are not unique",
         )
-
-
-def _warn_if_dependent(components: Array) -> None:
-    """Warn if the components are linearly dependent; more than features were warned of already."""
-    n_components, n_features = components.shape
-    if n_components > n_features:
         return
     # The unit of a component does not matter to its direction.
     lengths = np.abs(components).max(axis=1, keepdims=True)
