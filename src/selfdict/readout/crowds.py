@@ -23,6 +23,7 @@ from scipy.special import gammaincinv
 from selfdict._validation import Array
 from selfdict.abundances.shares import evenly, unit_shares
 from selfdict.abundances.uncertainty import Variability
+from selfdict.compute.linear_algebra import smaller_moments
 from selfdict.kernels.columns import dense_columns, squared_norms
 
 _LEAST = 5  # fewer pixels do not tell how they scatter
@@ -112,7 +113,7 @@ def _without_outliers(columns: Array) -> Array:
         if (nearest == before).all():
             break
     half = columns[:, nearest] - centre[:, None]
-    products = _smaller_gram(half)
+    products = smaller_moments(half)
     if not products.any():
         return np.asarray(columns[:, nearest])
     # squared distances are about χ² with (tr C)²/tr C² degrees of freedom
@@ -146,17 +147,10 @@ def _variance(deviations: Array) -> float:
     total = float(squares.sum())
     if total == 0:
         return 0.0
-    products = _smaller_gram(deviations)
+    products = smaller_moments(deviations)
     # the squared products of all pairs add up to ‖DᵀD‖² = ‖DDᵀ‖²
     of_pairs = float(np.vdot(products, products)) - float(np.vdot(squares, squares))
     return max(0.0, of_pairs / ((len(squares) - 1) * total))
-
-
-def _smaller_gram(columns: Array) -> Array:
-    """Return DᵀD or DDᵀ, which have the same eigenvalues but zeros."""
-    if columns.shape[1] > len(columns):
-        columns = columns.T
-    return np.asarray(columns.T @ columns)
 
 
 def variability_of(crowds: list[Crowd], directions: Array) -> Variability:

@@ -1,8 +1,4 @@
-"""The search for r columns with a small error: exchanges among representatives, then among all.
-
-Candidates are ranked on a few weighted points in a few directions, where a ranking of all of them
-is one small matrix product; only the best are tried exactly.
-"""
+"""The search for r columns with a small error: exchanges among representatives, then among all."""
 
 import time
 from collections.abc import Callable
