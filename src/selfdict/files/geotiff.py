@@ -30,10 +30,7 @@ def read(path: Path) -> StoredCube:
     Wavelengths come from the tags of its bands, from their names, or from the header.
     """
     if path.suffix.lower() == ".hdr":
-        image = tiff_of_header(path)
-        if image is None:
-            raise InputError("no GeoTIFF was found next to it")
-        path = image
+        path = tiff_of_header(path) or path
     cube = read_image(path)
     for name in header_names(path):
         # A header beside a data file of ENVI describes that file.

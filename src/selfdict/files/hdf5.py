@@ -60,21 +60,14 @@ class Hdf5File:
             return None
         return node
 
-    def dataset(self, name: str) -> Any:
-        """Return the dataset of a path."""
-        node = self.node(name)
-        if not isinstance(node, h5py.Dataset):
-            return None
-        return node
-
-    def require(self, name: str) -> Any:
+    def require(self, name: str) -> Variable:
         """Return the dataset of a path; it is an error if there is none."""
-        dataset = self.dataset(name)
-        if dataset is None:
+        variable = self.variable(name)
+        if variable is None:
             raise SceneError(
                 self.path, f"has no dataset {name} (links to other files are not followed)"
             )
-        return dataset
+        return variable
 
     def variables(self) -> dict[str, Variable]:
         """Return the datasets with values in all groups, by path."""
@@ -202,7 +195,7 @@ def _cubes_of(file: Hdf5File, product: Hdf5Product, wanted: str, as_mask: bool) 
             names += [f"{group}/{pattern[2:]}" for group in file.root if isinstance(group, str)]
         else:
             names.append(pattern)
-    names = [name for name in names if file.dataset(name) is not None]
+    names = [name for name in names if isinstance(file.node(name), h5py.Dataset)]
     if not wanted:
         return names
     if wanted in names and not product.is_joined:

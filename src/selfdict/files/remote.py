@@ -35,14 +35,7 @@ _TRIES = 3
 
 
 def address_of(path: Any) -> str | None:
-    """Return the address that a path is, or None; a path has lost one of its slashes.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> address_of(Path("https://example.org/cube.tif"))
-    'https://example.org/cube.tif'
-    """
+    """Return the address that a path is, or None; a path has lost one of its slashes."""
     match = re.fullmatch(r"(https?|s3):/{1,2}([^/].*)", str(path))
     if match is None:
         return None

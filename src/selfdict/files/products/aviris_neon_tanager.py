@@ -93,7 +93,7 @@ def _complete_tanager(opened: Opened) -> None:
     cube.name = opened.cube_name.rpartition("/")[2]
     if cube.name == "toa_radiance":
         cube.notes.append("the values are radiances at the top of the atmosphere, not reflectances")
-    if file.dataset(f"{opened.group}/beta_cloud_mask") is not None:
+    if file.node(f"{opened.group}/beta_cloud_mask") is not None:
         cube.notes.append("the cloud masks of the file are not used (mask=…)")
     # 1 marks a pixel without data. Other numbers are the fill value of the mask itself.
     marks = file.numbers(f"{opened.group}/nodata_pixels")

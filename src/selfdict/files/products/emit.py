@@ -41,7 +41,7 @@ def _complete(opened: Opened, *, ortho: bool = True, quality: bool = False) -> N
     if cube.name != "reflectance":
         cube.notes.append(f"the values are {cube.name!r}, not reflectances")
     if cube.nodata is None:
-        cube.nodata = opened.file.require(opened.cube_name).fillvalue.item()
+        cube.nodata = opened.file.node(opened.cube_name).fillvalue.item()
     _use_masks(opened, quality)
     _place(opened, ortho)
 

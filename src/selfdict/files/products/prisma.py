@@ -38,7 +38,7 @@ def _join_detectors(opened: Opened, *, overlap: str | None = None, quality: bool
     parts = {}
     for detector in _DETECTORS:
         name = f"{detector.upper()}_Cube"
-        if opened.file.dataset(f"{_FIELDS}/{name}") is None:
+        if opened.file.node(f"{_FIELDS}/{name}") is None:
             notes.append(f"the file has no {name}")
         else:
             parts[detector] = _read_detector(opened, detector)
