@@ -7,7 +7,6 @@ from array_blocks import ArrayBlocks
 from selfdict.columns import block_columns
 from selfdict.columns.block_columns import (
     BlockPart,
-    Place,
     _derivatives,
     _Pass,
     forget,
@@ -30,31 +29,31 @@ def nothing_kept(monkeypatch):
 def test_states_are_stored_exactly():
     atoms = np.array([7, 3, 40, 5, 9, 11, 2, 1, 90])
     state = states(13, 9)
-    place = Place("a", 0, 0)
-    keep_state(place, atoms, state)
-    np.testing.assert_array_equal(last_state(place, atoms), state)
+    place = "a", (0, 0)
+    keep_state(*place, atoms, state)
+    np.testing.assert_array_equal(last_state(*place, atoms), state)
     # new atoms start at zero
-    found = last_state(place, np.array([40, 8, 7]))
+    found = last_state(*place, np.array([40, 8, 7]))
     np.testing.assert_array_equal(found[:, [0, 2]], state[:, [2, 0]])
     assert not found[:, 1].any()
-    for other in (Place("a", 1, 0), Place("b", 0, 0)):
-        assert last_state(other, atoms) is None
-    keep_state(place, np.empty(0, np.int64), np.empty((5, 0), np.int8))
-    assert last_state(place, np.array([1, 2])).shape == (5, 2)
+    for other in (("a", (1, 0)), ("b", (0, 0))):
+        assert last_state(*other, atoms) is None
+    keep_state(*place, np.empty(0, np.int64), np.empty((5, 0), np.int8))
+    assert last_state(*place, np.array([1, 2])).shape == (5, 2)
 
 
 def test_states_beyond_the_limit_are_not_stored(monkeypatch):
     monkeypatch.setattr(block_columns, "MAX_BYTES", 100)
     atoms = np.arange(8)
     for block in range(9):
-        keep_state(Place("a", block, 0), atoms, states(10, 8))  # 20 bytes
+        keep_state("a", (block, 0), atoms, states(10, 8))  # 20 bytes
     assert kept_bytes() == 100
-    assert last_state(Place("a", 0, 0), atoms) is not None
-    assert last_state(Place("a", 8, 0), atoms) is None
+    assert last_state("a", (0, 0), atoms) is not None
+    assert last_state("a", (8, 0), atoms) is None
     # a block that is kept already stays, another search takes the place of this one
-    keep_state(Place("a", 0, 0), atoms, states(10, 8))
+    keep_state("a", (0, 0), atoms, states(10, 8))
     assert kept_bytes() == 100
-    keep_state(Place("b", 0, 0), atoms, states(10, 8))
+    keep_state("b", (0, 0), atoms, states(10, 8))
     assert kept_bytes() == 20
     forget("b")
     assert kept_bytes() == 0

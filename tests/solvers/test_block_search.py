@@ -66,8 +66,7 @@ def test_huge_penalty_closes_all_rows():
 
 def test_columns_are_read_where_they_are_not_remembered():
     M = mixtures(60)
-    columns = BlockMatrix(ArrayBlocks(M, 17), 12, M.dtype)
-    columns.keep(np.array([1, 20]), M[:, [1, 20]])
+    columns = BlockMatrix(ArrayBlocks(M, 17), np.array([1, 20]), M[:, [1, 20]])
     columns.remember(np.array([5]), M[:, [5]])
     indices = np.array([59, 20, 5, 0, 20])
     np.testing.assert_array_equal(columns[:, indices], M[:, indices])

@@ -176,12 +176,12 @@ class _Pass(Generic[Sums]):
             columns = MemoryColumns(values, w, np.ones(len(w)), rows, is_tied=False)
             fit = MemoryFit(columns, np.arange(k))
             fit.own = own[chunk]
-            place = Place(self.search, part.number, first)
-            state = last_state(place, self.atoms)
+            place = part.number, first
+            state = last_state(self.search, place, self.atoms)
             if state is not None:
                 fit.state[:] = state
             fit.evaluate(self.t)
-            keep_state(place, self.atoms, fit.state)
+            keep_state(self.search, place, self.atoms, fit.state)
             yield fit
 
 
@@ -290,23 +290,17 @@ def _rough_sums(theta: DenseSums, rows: UnitRows) -> Array:
 
 MAX_BYTES = 2**28  # of one process; what would exceed them is not kept
 
+Place = tuple[int, int]  # the number of a block, and the first of the columns in it
 
-class Place(NamedTuple):
-    """Some columns of a search."""
-
-    search: str  # a name that no other search has
-    block: int
-    first: int  # the first of the columns in the block
-
-
-# atoms (k,), and as bits (2, l, k/8) which entries are free, and which are at their gate
-_kept: dict[Place, tuple[Array, Array]] = {}
+# of each search: atoms (k,), and as bits (2, l, k/8) which entries are free, and which are at their
+# gate
+_kept: dict[str, dict[Place, tuple[Array, Array]]] = {}
 _lock = threading.Lock()
 
 
-def last_state(place: Place, atoms: Array) -> Array | None:
+def last_state(search: str, place: Place, atoms: Array) -> Array | None:
     """Return the last states of columns (l, k) for these atoms, or None; new ones are at zero."""
-    kept = _kept.get(place)
+    kept = _kept.get(search, {}).get(place)
     if kept is None:
         return None
     old, bits = kept
@@ -317,29 +311,26 @@ def last_state(place: Place, atoms: Array) -> Array | None:
     return state
 
 
-def keep_state(place: Place, atoms: Array, state: Array) -> None:
+def keep_state(search: str, place: Place, atoms: Array, state: Array) -> None:
     """Keep the states of columns (l, k) for these atoms, if there is room."""
     bits = np.packbits([state == FREE, state == GATE], axis=2)
     with _lock:
-        _kept.pop(place, None)
+        places = _kept.setdefault(search, {})
+        places.pop(place, None)
         if kept_bytes() + bits.nbytes > MAX_BYTES:
             # what other searches left behind that did not end properly
-            _drop([other for other in _kept if other.search != place.search])
+            for other in set(_kept) - {search}:
+                del _kept[other]
         if kept_bytes() + bits.nbytes <= MAX_BYTES:
-            _kept[place] = atoms, bits
+            places[place] = atoms, bits
 
 
 def forget(search: str) -> None:
     """Keep nothing of a search any longer."""
     with _lock:
-        _drop([place for place in _kept if place.search == search])
-
-
-def _drop(places: list[Place]) -> None:
-    for place in places:
-        del _kept[place]
+        _kept.pop(search, None)
 
 
 def kept_bytes() -> int:
     """Return how much memory is taken."""
-    return sum(bits.nbytes for _, bits in _kept.values())
+    return sum(bits.nbytes for places in _kept.values() for _, bits in places.values())

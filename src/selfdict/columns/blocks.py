@@ -5,7 +5,6 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from selfdict._validation import Array
 from selfdict.model.memory_rows import RowClusters, bounds_by_clusters
@@ -37,23 +36,16 @@ class ColumnBlocks(Protocol):
 class BlockMatrix:
     """The columns of blocks, read when they are asked for: ``columns[:, indices]``.
 
-    Columns that a search needs again are remembered.
+    The columns ``kept``, by increasing indices, are held with their values (m, l).
     """
 
-    def __init__(self, blocks: ColumnBlocks, n_features: int, dtype: DTypeLike) -> None:
+    def __init__(self, blocks: ColumnBlocks, kept: Array, kept_values: Array) -> None:
         self.blocks = blocks
-        self.dtype = np.dtype(dtype)
         self.edges = np.append(0, np.cumsum(blocks.sizes))
-        self.shape = (n_features, int(self.edges[-1]))
-        self.kept = np.empty(0, np.int64)
-        self.kept_values = np.empty((n_features, 0), self.dtype)
-        self.recent = self.kept
-        self.recent_values = self.kept_values
-
-    def keep(self, indices: Array, values: Array) -> None:
-        """Remember columns for good; ``indices`` are increasing."""
-        self.kept = indices
-        self.kept_values = values
+        self.shape = (len(kept_values), int(self.edges[-1]))
+        self.kept = kept
+        self.kept_values = kept_values
+        self.remember(kept[:0], kept_values[:, :0])
 
     def remember(self, indices: Array, values: Array) -> None:
         """Remember columns until others are remembered; ``indices`` are increasing."""
@@ -63,12 +55,9 @@ class BlockMatrix:
     def __getitem__(self, key: tuple[slice, Array]) -> Array:
         """Return the columns of an array of indices, (m, k)."""
         indices = np.asarray(key[1])
-        out = np.empty((self.shape[0], len(indices)), self.dtype)
+        out = np.empty((self.shape[0], len(indices)), self.kept_values.dtype)
         missing = np.ones(len(indices), bool)
-        for known, values in (
-            (self.kept, self.kept_values),
-            (self.recent, self.recent_values),
-        ):
+        for known, values in (self.kept, self.kept_values), (self.recent, self.recent_values):
             position, is_known = _positions(known, indices)
             out[:, is_known] = values[:, position[is_known]]
             missing &= ~is_known

@@ -240,7 +240,8 @@ def solve_scene(plan: Plan, report: Callable[[float], Any]) -> tuple[Points, Sce
         max_seconds=plan.deadline.part(_SOLVER_SHARE).left,
         callback=partial(_report_progress, report, tol),
     )
-    columns = BlockMatrix(pixels, int(plan.bands.sum()), float_dtype(plan.scene.dtype))
+    nothing = np.empty((int(plan.bands.sum()), 0), float_dtype(plan.scene.dtype))
+    columns = BlockMatrix(pixels, np.empty(0, np.int64), nothing)
     M = np.asfortranarray(columns[:, solution.support])
     ones = np.ones(len(solution.support), np.intp)
     open_pixels = Points(M, pixels.positions[solution.support], ones)

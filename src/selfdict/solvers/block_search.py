@@ -135,11 +135,10 @@ class _Survey:
         n = int(blocks.sizes.sum())
         sample = spread_sample(n, min(n, sample_size), np.random.default_rng(0))
         # which of the columns of each block belong to the sample does not depend on the values
-        locator = BlockMatrix(blocks, 0, np.float64)
+        locator = BlockMatrix(blocks, sample, np.empty((0, len(sample))))
         answers = list(blocks.run(_survey_block, locator.split(sample)))
         values = np.concatenate([answer[2] for answer in answers], axis=1)
-        M = BlockMatrix(blocks, len(values), values.dtype)
-        M.keep(sample, values)
+        M = BlockMatrix(blocks, sample, values)
         w = np.concatenate([answer[0] for answer in answers])
         squares = np.concatenate([answer[1] for answer in answers])
         return cls(M, w, squares, sample)
