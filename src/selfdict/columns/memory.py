@@ -62,14 +62,9 @@ class MemoryColumns:
         """‖m_j‖², (n,)."""
         return squared_norms(self.M)
 
-    @property
-    def squares(self) -> Array:
-        """s_j ‖m_j‖², (n,)."""
-        return np.asarray(self.s * self.squared_norms)
-
     @cached_property
     def square(self) -> float:
-        return float(self.squares.sum())
+        return float((self.s * self.squared_norms).sum())
 
     @property
     def n_features(self) -> int:

@@ -25,7 +25,6 @@ from selfdict.model.scores import (
     Metric,
     MetricSums,
     Projection,
-    cluster_bounds,
     positive_norms,
     positive_sums,
     rough_sums,
@@ -210,7 +209,12 @@ def bounds_by_clusters(
     def task(start: int, stop: int) -> None:
         X = rows.take(slice(start, stop))
         label = labels[start:stop]
-        bounds[start:stop] = cluster_bounds(X, centres[:, label], of_centres[label], metric)
+        c = centres[:, label]
+        remainder = X - c
+        size = 1.0 + np.sqrt(np.einsum("ij,ij->j", c, c))
+        bounds[start:stop] = of_centres[label] + metric.bound(
+            metric.factor.T @ remainder, metric.mean @ remainder, size
+        )
 
     with single_threaded_blas():
         for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))

@@ -16,7 +16,7 @@ bounded by the inequality of Cauchy and Schwarz, with a_j = ‖θ_j‖:
     A = Σ_j a_j,  S = Σ_j θ_jθ_jᵀ/a_j.
 
 Every bound has room for what rounding may have done to it, so it is a proof. All of it is relative
-to A times the length of the vectors, as derived at :meth:`Metric.remainder`.
+to A times the length of the vectors, as derived at :meth:`Metric.bound`.
 """
 
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from scipy.linalg import solve_triangular
 
 from selfdict._validation import Array
 from selfdict.compute.device import Device
+from selfdict.compute.linear_algebra import second_moments
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.columns import (
     add_positive_products,
@@ -43,7 +44,6 @@ TILE_COLUMNS = 1024
 FUSED_FEATURES = 32
 
 SINGLE_ROUNDOFF = 2.0**-24
-COLUMNS_PER_SLICE = 8192
 # directions of a projection, and of a second one where many rows are left: the kernel for few
 # features is fastest up to 16, and faster than BLAS up to 32
 FEW_DIRECTIONS = 16
@@ -130,24 +130,11 @@ class MetricSums:
     @classmethod
     def of(cls, theta: Array) -> "MetricSums":
         """Sum up the columns of θ (m, l)."""
-        n_columns = theta.shape[1]
         magnitudes = np.sqrt(squared_norms(theta))
-        scale = np.zeros(n_columns)
+        scale = np.zeros(len(magnitudes))
         np.divide(1.0, np.sqrt(magnitudes), out=scale, where=magnitudes > 0)
-
-        def task(start: int, stop: int) -> tuple[Array, Array]:
-            part = theta[:, start:stop]
-            scaled = part * scale[start:stop]
-            # of an array with itself: BLAS computes one half of the products
-            return scaled @ scaled.T, part.sum(axis=1)
-
-        # a matrix (m, m) is held for each slice, so there must not be too many
-        per_slice = min(COLUMNS_PER_SLICE, max(512, n_columns // 8))
-        with single_threaded_blas():
-            parts = for_slices(task, n_columns, per_slice)
-        moments = np.sum([part[0] for part in parts], axis=0)
-        mean = np.sum([part[1] for part in parts], axis=0)
-        return cls(float(magnitudes.sum()), mean, moments, n_columns)
+        moments = second_moments(theta, scale)
+        return cls(float(magnitudes.sum()), theta.sum(axis=1), moments, len(scale))
 
     def __add__(self, other: "MetricSums") -> "MetricSums":
         """Return the sums of two sets of columns together."""
@@ -180,17 +167,13 @@ class Metric:
         factor = np.linalg.cholesky(sums.moments + ridge * total * np.eye(m))
         return cls(total, sums.mean, factor, 2 * dot_error(sums.n_columns + 2 * m))
 
-    def remainder(self, difference: Array, size: Array) -> Array:
-        """Return h(d) from above for the columns d of ``difference`` (m, k).
+    def bound(self, transformed: Array, inner: Array, size: Array) -> Array:
+        """Return h(d) from above for some d, by Lᵀd, (m, k), and dᵀΣθ_j, (k,).
 
         ``size`` (k,) are at least the lengths of the vectors that d is the difference of, summed.
         The errors of Lᵀd, of Σθ_j and of its product with d are at most
         (γ_l + 2γ_m) A · size, since ‖L‖_F² ≤ (1 + small) A and ‖Σθ_j‖ ≤ A.
         """
-        return self.bound(self.factor.T @ difference, self.mean @ difference, size)
-
-    def bound(self, transformed: Array, inner: Array, size: Array) -> Array:
-        """Return the same from Lᵀd, (m, k), and dᵀΣθ_j, (k,)."""
         norms = np.sqrt(np.einsum("ij,ij->j", transformed, transformed))
         room = self.rounding * self.total * size
         return np.asarray(0.5 * (inner + np.sqrt(self.total) * norms) + room)
@@ -230,20 +213,10 @@ class Projection:
 
     def sums(self, coordinates: Array, theta: Array) -> Array:
         """Return h(P b) from above for the columns b of ``coordinates``."""
-        norms = positive_norms(coordinates)
         projected = self.basis.T @ theta
         reach = float(np.sqrt(squared_norms(projected)).sum())
+        norms = positive_norms(coordinates)
         return np.asarray(norms * rough_sums(coordinates, norms, projected, None, reach))
-
-
-def cluster_bounds(X: Array, centres: Array, of_centres: Array, metric: Metric) -> Array:
-    """Return h(c) + h(x − c) from above.
-
-    X (m, k) are rows of unit length, ``centres`` (m, k) those of their clusters, and ``of_centres``
-    (k,) their h(c).
-    """
-    size = 1.0 + np.sqrt(np.einsum("ij,ij->j", centres, centres))
-    return np.asarray(of_centres + metric.remainder(X - centres, size))
 
 
 def rough_sums(D: Array, norms: Array, theta: Array, rows: Array | None, reach: float) -> Array:
