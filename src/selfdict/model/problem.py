@@ -281,10 +281,9 @@ class Problem:
 
     def penalty_at(self, mu: float) -> Penalty:
         """Return the penalty of the rows of X at another μ."""
-        prices = mu * self.p
-        if mu == 0:
-            prices = np.where(np.isinf(self.p), np.inf, 0.0)  # infinite weights close rows
-        return Quadratic(prices, self.smooth)
+        is_closed = np.isinf(self.p)  # infinite weights close rows, also for μ = 0
+        prices = mu * np.where(is_closed, 1.0, self.p)
+        return Quadratic(np.where(is_closed, np.inf, prices), self.smooth)
 
     def require_mu(self) -> float:
         """Return μ, for a function of the penalised model (6) alone."""

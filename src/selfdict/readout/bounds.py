@@ -84,6 +84,9 @@ class DualPoint:
     def enough(self, groups: tuple[Array, ...], solver: "LimitedSolver") -> float:
         """Return how much worse the groups alone are at most, from gates found with a sample."""
         problem = self.problem
+        bound = max(self.bound, self.solution.dual_bound)
+        if not bound > 0:
+            return np.inf
         rows = np.concatenate(groups)
         used = self.solution.diagonal[rows] > 0
         nearness = np.where(used, np.inf, self.terms.scores[rows] / problem.penalty.slope[rows])
@@ -94,7 +97,7 @@ class DualPoint:
         gates = solver.solve(_part(problem, rows, np.sort(columns)), COARSE_TOLERANCE, None)
         support = gates.support
         attained = objective_within_gates(problem, rows[support], gates.diagonal[support])
-        return _excess(attained, max(self.bound, self.solution.dual_bound))
+        return _excess(attained, bound)
 
     def needed(self, groups: tuple[Array, ...], solver: "LimitedSolver") -> Array:
         """Return by how much the objective rises at least if each group may not be used."""
@@ -118,7 +121,9 @@ class DualPoint:
             np.subtract(problem.M[:, part], self.scaling * R[:, part], out=explained[:, part])
 
         for_slices(explain, problem.n_points, 4096)
-        clustered = _clustered(problem, explained)
+        if not problem.s @ squared_norms(explained) > 0:
+            return np.zeros(len(groups))
+        clustered, unit = _clustered(problem, explained)
         # rows with more room than these are unlikely to be opened
         near = np.sort(np.argsort(prices / slope, kind="stable")[:MOST_IN_MODELS])
         few = _part(clustered, near, np.arange(clustered.n_points))
@@ -139,7 +144,7 @@ class DualPoint:
             lifted = replace(
                 found, problem=clustered.changed(p=p), support=near[found.support], diagonal=gates
             )
-            gain = with_certificate(lifted).dual_bound
+            gain = unit * with_certificate(lifted).dual_bound
             bound = self.bound + gain - raised - rounding
             return max(0.0, bound / self.reached - 1)
 
@@ -159,21 +164,35 @@ def _part(problem: Problem, rows: Array, columns: Array) -> Problem:
     return part.changed(w=problem.w[columns], v=problem.v[rows], p=problem.p[rows])
 
 
-def _clustered(problem: Problem, explained: Array) -> Problem:
-    """Return the model of 100 clusters of what a solution explains, without its prices."""
+def _clustered(problem: Problem, explained: Array) -> tuple[Problem, float]:
+    """Return the model of 100 clusters of what a solution explains, without prices, and its unit.
+
+    The unit is what an objective of one stands for. With it the numbers stay in range, whatever
+    little is explained.
+    """
     # RowClusters takes as many as bounds on the scores of this many rows would be taken with
     labels = RowClusters.of(explained, positive_norms(explained), 100**2 // 16).labels
     u = column_norms(explained)
-    u /= u.max()
+    largest = _power_of_two(u.max())
+    u /= largest
     square = np.bincount(labels, problem.s * u * u)
-    filled = np.flatnonzero(square)
+    energy = _power_of_two(square.max())
+    # for columns of which hardly anything is explained, δ = 0
+    filled = np.flatnonzero(square > 1e-25 * energy)
     square = square[filled]
     sums = [np.bincount(labels, problem.s * u * band)[filled] for band in explained]
     # from above, as the scores of the rows are
     more = 1 + 2 * dot_error(problem.n_points)
     w = more * np.bincount(labels, problem.s * u * problem.w)[filled]
-    small = Problem(np.stack(sums) / square, 1.0, D=problem.atoms, sample_weight=square)
-    return small.changed(w=w / square, v=problem.v)
+    unit = energy * largest**2
+    M = np.stack(sums) / square / largest
+    small = Problem(M, 1 / unit, D=problem.atoms, sample_weight=square / energy)
+    return small.changed(w=w / square / largest, v=problem.v), unit
+
+
+def _power_of_two(size: float) -> float:
+    """Return a power of two near a size: units that are one change no digit."""
+    return float(2.0 ** np.round(np.log2(size)))
 
 
 def rank_limit(M: Any, r: int) -> float:

@@ -217,7 +217,10 @@ class Search:
         self.price = 0.0  # of opening a row wider, at most; the mean over all rows
         if len(self.data.row_indices) > 0:
             steepest = self.penalty.steepest
-            self.price = float(steepest[np.isfinite(steepest)].mean())
+            steepest = steepest[np.isfinite(steepest)]
+            self.price = np.inf  # if no row may open
+            if len(steepest) > 0:
+                self.price = float(steepest.mean())
         # how small Newton's gradient becomes on the working set
         self.newton_tolerance = INNER_TOLERANCE * self.price
 
