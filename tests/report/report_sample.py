@@ -9,6 +9,8 @@ import xarray as xr
 from selfdict import Problem, Proof, Solution
 from selfdict.model.solution import Status
 from selfdict.scene import UnmixResult, build_scene
+from selfdict.scene.facts import Fit
+from selfdict.scene.inspection import Finding, Preflight
 from selfdict.scene.result import Comparison
 
 
@@ -22,10 +24,8 @@ def wavelengths_of(n_bands: int) -> np.ndarray:
 
 
 def make_scene_of(result: UnmixResult, **changes: Any) -> xr.DataArray:
-    """Return a scene with the bands and pixels of a result."""
-    shape = (result.endmembers.sizes["band"], *result.residual.shape)
-    scene = build_scene(pattern(*shape), wavelength=wavelengths_of(shape[0]))
-    return scene.assign_coords(**changes)
+    """Return the scene of a result with other coordinates."""
+    return result.scene.assign_coords(**changes)
 
 
 def make_solution(n: int = 100, n_support: int = 10, **changes: Any) -> Solution:
@@ -101,9 +101,29 @@ def make_result(
         "uncertainty": _map(0.01 + 0.05 * pattern(r, *shape, seed=7) + nothing),
         "brightness": _map(0.5 + pattern(*shape, seed=2) + nothing),
         "pixel_error": 0.0275,
-        "notes": ("12 values (0.01 %) in 3 bands are negative and used as they are",),
+        "preflight": make_preflight(n_bands, int(valid.sum())),
+        "scene": build_scene(pattern(n_bands, *shape), wavelength=wavelengths_of(n_bands)),
     }
-    return UnmixResult(**(fields | changes))
+    fields |= changes
+    fields.setdefault("fit", Fit(fields["relative_error"], 0.025, r))
+    return UnmixResult(**fields)
+
+
+def make_preflight(n_bands: int, n_pixels: int) -> Preflight:
+    """Return what the check of a scene of sound bands would say."""
+    none = np.zeros(n_bands, dtype=bool)
+    sentence = "12 values (0.01 %) in 3 bands are negative and used as they are"
+    return Preflight(
+        findings=(Finding("negative values", sentence),),
+        used=~none,
+        dead=none,
+        marked=none,
+        noisy=none,
+        noise=np.full(n_bands, 0.01),
+        levels=np.full(n_bands, 0.5),
+        numbers=np.arange(1, n_bands + 1),
+        n_pixels=n_pixels,
+    )
 
 
 def make_pixel_result(**changes: Any) -> UnmixResult:
@@ -111,7 +131,7 @@ def make_pixel_result(**changes: Any) -> UnmixResult:
     parameters = {"method": "spa", "candidates": None, "endmembers": "pixels", "abundances": "nnls"}
     without = ("solution", "groups", "group_weights", "spread", "counts", "proof", "brightness")
     nothing: dict[str, Any] = dict.fromkeys((*without, "uncertainty"))
-    changes = nothing | {"pixel_error": 0.0314, "notes": ()} | changes
+    changes = nothing | {"pixel_error": 0.0314} | changes
     return make_result(parameters=parameters, **changes)
 
 

@@ -61,21 +61,16 @@ def run_record(
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in result.comparison],
         "skipped": _in_command_words(result.skipped),
-        **dict.fromkeys(("names", "fit", "check", "rank_advice")),
-        "preflight": [],
-        "bands_left_out": [],
+        "fit": _fields(result.fit, "headline", "is_sound", "noise")
+        | {"sentences": _in_command_words(result.fit.sentences)},
+        "preflight": _in_command_words(result.preflight.sentences),
+        "bands_left_out": result.preflight.left_out,
+        **dict.fromkeys(("names", "check", "rank_advice")),
     }
     if result.identification is not None:
         record["names"] = match_records(result.identification, result.labels)
-    if result.fit is not None:
-        sentences = _in_command_words(result.fit.sentences)
-        record["fit"] = _fields(result.fit, "headline", "is_sound", "noise")
-        record["fit"]["sentences"] = sentences
     if result.check is not None:
         record["check"] = asdict(result.check)
-    if result.preflight is not None:
-        record["preflight"] = _in_command_words(result.preflight.sentences)
-        record["bands_left_out"] = result.preflight.left_out
     if result.rank_advice is not None:
         record["rank_advice"] = rank_record(result.rank_advice)
     return record

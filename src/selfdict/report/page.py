@@ -15,13 +15,11 @@ import xarray as xr
 
 from selfdict import __version__
 from selfdict._display import at_least, line_styles, percent, plain
-from selfdict._errors import InputError
 from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import Chart, band_axis, band_labels, label_positions
-from selfdict.report.pictures import Maps, map_pictures
-from selfdict.report.probe import packed_pixels, rounded
+from selfdict.report.pictures import Maps, map_pictures, packed_pixels, rounded
 from selfdict.scene import facts
 from selfdict.scene.result import Comparison, UnmixResult
 from selfdict.scene.write import staged
@@ -150,8 +148,6 @@ class Page:
     """The report of a result, which a notebook shows in a frame; ``str()`` is its HTML."""
 
     def __init__(self, result: UnmixResult) -> None:
-        if result.scene is None:
-            raise InputError("the result does not contain its scene: pass it to write_report")
         self._html = render_report(result, result.scene, title="Unmixing")
 
     def __str__(self) -> str:

@@ -1,8 +1,13 @@
-"""The images of the scene and of its maps: thinned, coloured, and as PNGs that a page contains."""
+"""What a page shows of the pixels: images of the scene and its maps, and numbers in a few bytes.
+
+The spectrum m of a pixel is stored as its fit, s Σ a_k u_k, and the part of its residual that lies
+in the eight leading directions of all residuals. Every number takes one byte.
+"""
 
 import base64
 import io
 import math
+import zlib
 from functools import cached_property
 from typing import Any
 
@@ -23,12 +28,17 @@ from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import band_labels, nice_axis, wavelengths
+from selfdict.scene.blocks import block_matrix
 from selfdict.scene.exports import dominant_materials
+from selfdict.scene.metadata import band_numbers
 from selfdict.scene.result import UnmixResult
 
 # Of a scene with more pixels evenly spaced rows and columns are read only, so that little memory
 # is needed however large the scene is.
 MOST_PIXELS = 4_000_000
+# Residuals that the directions are found from, and pixels that are fitted at a time: the fits of
+# all pixels are as large as the scene.
+_N_PIXELS = 4000
 
 
 class Maps:
@@ -41,20 +51,16 @@ class Maps:
         self.every = math.ceil(math.sqrt(max(1.0, n_rows * n_columns / most_pixels)))
         longest = -(-max(n_rows, n_columns) // self.every)
         # An image shows every n-th row and column of the maps, at most 512 along a side.
-        self._step = -(-longest // 512)
-
-    def coarser(self) -> None:
-        """Let images show fewer rows and columns."""
-        self._step += 1
+        self.step = -(-longest // 512)
 
     @property
     def image_scale(self) -> int:
         """How many rows and columns of the scene one pixel of an image stands for."""
-        return self.every * self._step
+        return self.every * self.step
 
     def image(self, values: Array) -> Array:
         """Return what an image shows of maps (…, y, x)."""
-        return values[..., :: self._step, :: self._step]
+        return values[..., :: self.step, :: self.step]
 
     def thinned(self, data: xr.DataArray) -> Array:
         """Return every n-th row and column of (…, y, x)."""
@@ -88,13 +94,8 @@ class Maps:
         return np.asarray(np.fmax.reduce(self.of("uncertainty"), axis=0))
 
     def false_colour(self, scene: xr.DataArray) -> tuple[Array, list[str]]:
-        """Return three bands as an image (3, y, x) in 0…1, and their labels.
-
-        Nothing else is read of the scene. No band holds one value or is marked as bad.
-        """
-        sound = np.arange(scene.sizes["band"])
-        if self._result.preflight is not None:
-            sound = np.flatnonzero(self._result.preflight.sound)
+        """Return three sound bands, all that is read, as (3, y, x) in 0…1, and their labels."""
+        sound = np.flatnonzero(self._result.preflight.sound)
         known = wavelengths(scene)
         if known is not None:
             known = known[sound]
@@ -107,16 +108,7 @@ class Maps:
 
 
 def false_colour_bands(wavelengths: Array | None, n_bands: int) -> list[int]:
-    """Return the bands to show as red, green and blue.
-
-    They are near infrared, red and green if the scene has them, as in a colour-infrared photograph.
-    Otherwise they are three bands spread over the range.
-
-    Examples
-    --------
-    >>> false_colour_bands(np.linspace(400.0, 2500.0, 211), 211)
-    [46, 25, 15]
-    """
+    """Return near infrared, red and green if the scene has them, else three bands far apart."""
     if wavelengths is not None:
         # A file may leave out the wavelengths of some bands.
         known = wavelengths[np.isfinite(wavelengths)]
@@ -169,7 +161,7 @@ def map_pictures(
         if n_bytes <= most_bytes:
             pictures = {"scene_png": scene_png, "image_labels": image_labels, "dominant": dominant}
             return pictures | layers, n_bytes
-        maps.coarser()
+        maps.step += 1
 
 
 def _dominant(maps: Maps, r: int) -> dict[str, Any]:
@@ -200,10 +192,7 @@ def _layers(result: UnmixResult, maps: Maps) -> dict[str, dict[str, Any] | None]
 def _coloured(
     maps: Maps, values: Array | None, colours: str, unit: float = 1.0, at_least: float = 0.0
 ) -> dict[str, Any] | None:
-    """Return the images of a map (y, x) or of maps (k, y, x) on one colour scale, and that scale.
-
-    The axis of the scale counts in ``unit`` of the values.
-    """
+    """Return the images of a map, or of maps (k, y, x), and their scale, an axis in ``unit``."""
     if values is None:
         return None
     layers = values.reshape(-1, *values.shape[-2:])
@@ -224,11 +213,7 @@ def _coloured(
 
 
 def _map_png(values: Array, known: Array, top: float, stops: list[str]) -> str:
-    """Return the map (y, x) as a PNG ``data:`` address, grey where nothing is known.
-
-    The colours cover 0…``top``. The PNG has one byte per pixel (255 colours and the grey), a third
-    of the size of full colour.
-    """
+    """Return a map (y, x) as a PNG of 255 colours from 0 to ``top``, grey where it is not known."""
     level = np.clip(np.nan_to_num(values) / top, 0, 1)
     # Entry 255 of the palette is the grey.
     indices = np.where(known, 254 * level + 0.5, 255).astype(np.uint8)
@@ -256,3 +241,129 @@ def _data_address(picture: Any) -> str:
     stream = io.BytesIO()
     picture.save(stream, format="PNG")
     return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+
+
+def packed_pixels(
+    result: UnmixResult, scene: xr.DataArray, maps: Maps, most_bytes: int
+) -> dict[str, Any]:
+    """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
+    height, width = maps.image(maps.valid).shape
+    # Shares, errors, eight directions and three more numbers, each a byte that takes about 0.9
+    # characters when it is compressed.
+    n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
+    every = max(1, round(math.sqrt(n_characters / most_bytes)))
+    packed = _packed(result, scene, maps, every)
+    while len(packed["bytes"]) > most_bytes:
+        every += 1
+        packed = _packed(result, scene, maps, every)
+    return packed | {
+        "scale": maps.image_scale,
+        "height": height,
+        "width": width,
+        "pure": result.pixels.tolist(),
+    }
+
+
+def _packed(result: UnmixResult, scene: xr.DataArray, maps: Maps, every: int) -> dict[str, Any]:
+    """Return every n-th row and column of the images as JSON takes it."""
+    kept = slice(None, None, every)
+    names = {"shares": "abundances", "errors": "uncertainty"}
+    names |= {"residual": "residual", "brightness": "brightness"}
+    layers = {}
+    for stored_as, name in names.items():
+        if maps.of(name) is not None:
+            picture = maps.image(maps.of(name))[..., kept, kept]
+            # (k, y, x), also of a map with one layer
+            layers[stored_as] = picture.reshape(-1, *picture.shape[-2:])
+    abundances = layers["shares"]
+    spectra = _reference_spectra(result)
+    directions = np.zeros((0, spectra.shape[1]))
+    # Spectra are stored of a scene in memory: another pass over a file would take too long.
+    if scene.chunks is None:
+        scale, residuals, directions = _spectra_of_pixels(
+            result, scene, abundances, spectra, maps.image_scale * every
+        )
+        layers |= {"scale": scale, "residuals": residuals}
+    described = []
+    stored = []
+    for name, layer in layers.items():
+        codes, tops = _as_bytes(layer)
+        described.append((name, tops))
+        stored.append(codes.tobytes())
+    n_rows, n_columns = abundances.shape[1:]
+    return {
+        "every": every,
+        "rows": n_rows,
+        "columns": n_columns,
+        "layers": described,
+        "spectra": rounded(spectra, 5),
+        "directions": rounded(directions, 5),
+        "bytes": base64.b64encode(zlib.compress(b"".join(stored))).decode("ascii"),
+    }
+
+
+def _reference_spectra(result: UnmixResult) -> Array:
+    """Return the spectra that the abundances refer to, (r, n_bands)."""
+    # Spectra of a library may have bands without a value.
+    spectra = np.nan_to_num(np.asarray(result.endmembers.values, dtype=np.float32))
+    kind = result.parameters["abundances"]
+    if kind == "shares" and result.illumination is not None:
+        return np.asarray(result.illumination.spectra.T, dtype=np.float32)
+    if kind == "unit":
+        lengths = np.linalg.norm(spectra, axis=1, keepdims=True)
+        return spectra / np.where(lengths > 0, lengths, 1.0)
+    return spectra
+
+
+def _spectra_of_pixels(
+    result: UnmixResult, scene: xr.DataArray, abundances: Array, spectra: Array, every: int
+) -> tuple[Array, Array, Array]:
+    """Return the scale of each fit, the residuals in their leading directions, and these."""
+    bands = np.isin(band_numbers(scene), result.endmembers["band_number"].values)
+    kept = slice(None, None, every)
+    M, _ = block_matrix(scene.isel(y=kept, x=kept), bands)
+    H = abundances.reshape(len(abundances), -1)
+    known = np.flatnonzero(np.isfinite(H).all(axis=0))
+    sample = known[:: max(1, known.size // _N_PIXELS)]
+    _, residuals = _fit(M[:, sample], H[:, sample], spectra)
+    _, vectors = np.linalg.eigh(residuals @ residuals.T)
+    directions = vectors[:, ::-1][:, :8].T
+    scale = np.full(H.shape[1], np.nan)
+    in_directions = np.full((len(directions), H.shape[1]), np.nan)
+    for first in range(0, known.size, _N_PIXELS):
+        part = known[first : first + _N_PIXELS]
+        scale[part], residuals = _fit(M[:, part], H[:, part], spectra)
+        in_directions[:, part] = directions @ residuals
+    shape = (-1, *abundances.shape[1:])
+    return scale.reshape(shape), in_directions.reshape(shape), directions
+
+
+def _fit(M: Array, H: Array, spectra: Array) -> tuple[Array, Array]:
+    """Return the scales that fit mixtures to pixels (n_bands, n) best, and what they leave."""
+    mixed = spectra.T @ H
+    squares = np.einsum("ij,ij->j", mixed, mixed)
+    scale = np.einsum("ij,ij->j", M, mixed) / np.where(squares > 0, squares, 1.0)
+    return scale, M - scale * mixed
+
+
+def _as_bytes(layer: Array) -> tuple[Array, list[float]]:
+    """Return values (k, y, x) as bytes, 0 where they are not known, and the largest of each map."""
+    # A byte is 128 + 127 √|v / top| with the sign of v, so that small values have small errors.
+    codes = np.zeros(layer.shape, dtype=np.uint8)
+    tops = []
+    for k, values in enumerate(layer):
+        known = np.isfinite(values)
+        top = float(np.max(np.abs(values[known]), initial=0.0))
+        tops.append(float(f"{top:.6g}"))
+        level = np.nan_to_num(values) / (top or 1.0)
+        signed = 128 + np.rint(127 * np.sign(level) * np.sqrt(np.abs(level)))
+        codes[k] = np.where(known, signed, 0)
+    return codes, tops
+
+
+def rounded(rows: Array, digits: int) -> list[list[float | None]]:
+    """Return numbers with some digits; None for NaN and infinity, which JSON does not have."""
+    numbers: list[list[float | None]] = []
+    for row in rows:
+        numbers.append([float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in row])
+    return numbers

@@ -60,7 +60,7 @@ def typical_error(result: UnmixResult, errors: Array) -> str:
 
 def lead(result: UnmixResult) -> str:
     """Return the first sentence of the report."""
-    if result.fit is not None and not result.fit.is_sound:
+    if not result.fit.is_sound:
         return result.fit.headline
     kind = spectrum_kind(result)
     r = len(result.pixels)
@@ -86,10 +86,7 @@ def spectrum_reason(result: UnmixResult, k: int) -> str:
 
 def findings(result: UnmixResult) -> list[str]:
     """Return the sentences about the data."""
-    found = []
-    if result.preflight is not None:
-        found += result.preflight.sentences
-    found += result.notes
+    found = [*result.preflight.sentences, *result.notes]
     if result.rank_advice is not None:
         found += result.rank_advice.sentences
     found += [f"left out for lack of time: {what}" for what in result.skipped]

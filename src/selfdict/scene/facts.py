@@ -211,10 +211,8 @@ class Fact:
 
 def facts(result: "UnmixResult") -> list[Fact]:
     """Return what there is to say about a result; no map is read."""
-    found = figures(result)
-    if result.fit is not None:
-        verdict = " ".join([result.fit.headline, *result.fit.sentences])
-        found.insert(0, Fact("fit", verdict))
+    verdict = " ".join([result.fit.headline, *result.fit.sentences])
+    found = [Fact("fit", verdict), *figures(result)]
     kind = str(result.parameters.get("abundances"))
     pixels = [f"({row}, {column})" for row, column in result.pixels.tolist()]
     found += [
@@ -230,7 +228,7 @@ def facts(result: "UnmixResult") -> list[Fact]:
         found.append(Fact("not explained", unexplained_in_words(result)))
     if result.skipped:
         found.append(Fact("skipped", f"for lack of time: {'; '.join(result.skipped)}"))
-    if result.preflight is not None and result.preflight.findings:
+    if result.preflight.findings:
         found.append(Fact("preflight", "; ".join(result.preflight.sentences)))
     if result.notes:
         found.append(Fact("notes", "; ".join(result.notes)))
@@ -253,10 +251,8 @@ def figures(result: "UnmixResult") -> list[Fact]:
         _figure("pixels", result.n_valid, f"with data, of {n_rows:,} × {n_columns:,}"),
         _figure("bands", n_bands, f"used{_wavelength_range(result)}"),
     ]
-    total = result.seconds.get("total")
-    if total is not None:
-        found.append(Fact("time", seconds(total), "to unmix", total))
-    return found
+    total = result.seconds["total"]
+    return [*found, Fact("time", seconds(total), "to unmix", total)]
 
 
 def _figure(name: str, number: int, note: str) -> Fact:

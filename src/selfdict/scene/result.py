@@ -122,20 +122,20 @@ class UnmixResult:
     pixel_error : float or None
         The relative error with the pure pixels as endmembers and nonnegative coefficients (section
         4.2 of the paper), which can be compared between methods; None with a library.
-    preflight : Preflight or None
+    preflight : Preflight
         What was assumed about the scene, which bands were left out, and what seems wrong with it.
     rank_advice : RankAdvice or None
         Why this number of endmembers was taken, if it was not given.
     skipped : tuple of str
         What was left out because of a time limit.
-    fit : Fit or None
+    fit : Fit
         Whether the model describes the scene, and what seems wrong with the data.
     unexplained : tuple of Patch
         Connected pixels whose residuals stand out from the noise, the largest errors first: other
         materials, shade, clouds or faulty pixels.
     comparison : tuple of Comparison
         What the methods to compare with found, if there are any.
-    scene : xarray.DataArray (band, y, x) or None
+    scene : xarray.DataArray (band, y, x)
         The scene that was unmixed, as it is held in memory or read from its file.
     """
 
@@ -151,6 +151,9 @@ class UnmixResult:
     solution_pixels: Array | None
     parameters: Mapping[str, Any]
     seconds: Mapping[str, float]
+    preflight: Preflight
+    fit: Fit
+    scene: xr.DataArray
     atoms: Array | None = None
     check: SceneCheck | None = None
     groups: tuple[Array, ...] | None = None
@@ -165,12 +168,9 @@ class UnmixResult:
     brightness: xr.DataArray | None = None
     illumination: Illumination | None = None
     pixel_error: float | None = None
-    preflight: Preflight | None = None
     rank_advice: RankAdvice | None = None
     skipped: tuple[str, ...] = ()
     comparison: tuple[Comparison, ...] = ()
-    scene: xr.DataArray | None = None
-    fit: Fit | None = None
     unexplained: tuple[Patch, ...] = ()
 
     def __repr__(self) -> str:
