@@ -3,7 +3,7 @@
 import html
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # Control characters, line separators, marks that change the direction of writing, and surrogates,
@@ -76,6 +76,14 @@ def shortened(items: list[str], most: int = 8) -> str:
     if len(items) > most:
         items = [*items[: most - 1], "…", items[-1]]
     return ", ".join(items)
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return all items of a list in words, such as ``a, b and c``."""
+    *first, last = items
+    if not first:
+        return last
+    return f"{', '.join(first)} and {last}"
 
 
 def line(title: str, facts: Mapping[str, str]) -> str:

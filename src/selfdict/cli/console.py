@@ -100,12 +100,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no a
 
 
 class Command(click.Command):
-    """A command whose help has panels, and whose errors are one line.
-
-    Errors that a user can cause are an :class:`InputError`, an error of the operating system, a
-    missing package, and too little memory, with exit code 2, and Ctrl-C, with exit code 130. Any
-    other exception is a defect of this program. Python shows its traceback and exits with code 1.
-    """
+    """A command whose help has panels, and whose errors that a user can cause are one line."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -152,6 +147,7 @@ class Command(click.Command):
                 # Nobody is left to be told; the shell's code of a command that ends for that.
                 ctx.exit(141)
             except (InputError, OSError, ModuleNotFoundError, MemoryError) as error:
+                # Any other exception is a defect: Python shows its traceback and exits with code 1.
                 # Cut off, since a message may quote a damaged file.
                 message = plain(in_command_words(_one_line(error)))[:1000]
                 click.echo(f"error: {message}", err=True)
@@ -185,9 +181,7 @@ def _one_line(error: Exception) -> str:
 
 
 def in_command_words(message: str) -> str:
-    """Return a message about arguments of Python with the options of the command.
-
-    Arguments are named as ``name=value``, or at the beginning of a sentence as ``name must``.
+    """Return a message that names ``argument=value`` with the options of the command.
 
     Examples
     --------

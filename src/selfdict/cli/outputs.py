@@ -49,12 +49,7 @@ _OUTPUT_NAMES = {
 def output_folder(
     target: Path, *, force: bool = False, inputs: Iterable[Path] = ()
 ) -> Iterator[Path]:
-    """Yield a temporary folder whose files get into ``target`` if the block ends without an error.
-
-    A new folder appears in one step. With ``force`` the outputs that the ``run.json`` of an
-    existing one lists are replaced. A folder that holds anything else, or one of the ``inputs``, is
-    refused before the work.
-    """
+    """Yield a temporary folder whose files get into ``target`` if all goes well."""
     target = _without_links(target)
     inputs = list(inputs)
     _check_outputs(target, force, inputs)
@@ -145,10 +140,7 @@ def _listed_outputs(path: Path) -> set[str]:
 
 
 def map_format(asked: str | None, source: Source, scene: xr.DataArray) -> tuple[str, list[str]]:
-    """Return the format of the maps, and what there is to say about the choice.
-
-    It is the one asked for, else that of the input if possible.
-    """
+    """Return the format of the maps, by default that of the input, and notes on the choice."""
     name = asked or source.format
     # The images of these products are GeoTIFFs as a rule.
     if name in ("enmap", "desis", "remote"):

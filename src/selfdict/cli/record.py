@@ -147,11 +147,7 @@ def method_record(result: Comparison) -> dict[str, Any]:
 
 
 def _pure_pixels(result: UnmixResult) -> list[dict[str, Any]]:
-    """Return index, row, column and map coordinates of each pure pixel.
-
-    With a library the pixel is the one with most of a spectrum, and the name of that spectrum is
-    added.
-    """
+    """Return index, row, column and map coordinates of each pixel, and its spectrum's name."""
     pixels = []
     for k, (row, column) in enumerate(result.pixels):
         place = {"endmember": k + 1, "index": result.indices[k], "row": row, "column": column}

@@ -34,11 +34,7 @@ from selfdict.scene.unmixing import STEPS, Stages, unmix_scene
 
 
 class ProgressLine(logging.Handler):
-    """The step, the share that is done, and the time so far; the steps stay above one another.
-
-    Nothing is shown if ``quiet``, or if standard error is not a terminal. What the library logs is
-    shown in lines of its own. With ``as_json``, other programs get lines of JSON instead.
-    """
+    """The step, its share done and its time, and the log, on a terminal or as lines of JSON."""
 
     def __init__(self, quiet: bool, *, as_json: bool = False) -> None:
         super().__init__(logging.INFO)
@@ -175,13 +171,10 @@ def _options(given: dict[str, Any]) -> UnmixOptions:
 
 @contextmanager
 def threads_for(scene: xr.DataArray, limit: int | None) -> Iterator[None]:
-    """Limit the threads for a scene.
-
-    Products with a small scene are done before other threads of BLAS are awake: it gets one, unless
-    the scene is large.
-    """
+    """Limit the threads for a scene."""
     with ExitStack() as stack:
         stack.enter_context(thread_limit(limit))
+        # Products with a small scene are done before other threads of BLAS are awake.
         if scene.nbytes <= 2**25:
             stack.enter_context(single_threaded_blas())
         yield

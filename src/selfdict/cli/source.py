@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """A file, and the options of reading it, by their names: which bands, rows, pixels, ….
-
-    ``name`` is that of the file in records, if it is not its path.
-    """
+    """A file, its name in records if that is not its path, and the options of reading it."""
 
     def __init__(self, file: Path, *, name: str | None = None, **options: Any) -> None:
         self.file = file
@@ -284,11 +281,9 @@ class _LibraryIfImported:
 
 @cache
 def _let_xarray_import_on_use() -> None:
-    """Let xarray not import other libraries of arrays before something else does.
-
-    It imports dask, pint and CuPy to find out whether an array is one of theirs, which takes as
-    long as the import of xarray itself. Before they are imported, no array is one of theirs.
-    """
+    """Let xarray not import other libraries of arrays before something else does."""
+    # It imports dask, pint and CuPy to find out whether an array is one of theirs, which takes as
+    # long as the import of xarray itself. Before they are imported, no array is one of theirs.
     # These names are no part of xarray's interface: without them it is only slower.
     known = getattr(optional("xarray.namedarray.pycompat"), "_cached_duck_array_modules", {})
     for name in ("dask", "pint", "cupy", "sparse"):

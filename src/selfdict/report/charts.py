@@ -112,11 +112,7 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
 
 @dataclass(frozen=True)
 class Chart:
-    """The axes of spectra over the bands, and their lines as SVG paths in percent of the plot area.
-
-    Lines are broken at values that are not finite, and where bands are missing, so that they do not
-    bridge dropped bands.
-    """
+    """The axes of spectra over the bands, and their lines as SVG paths, broken at missing bands."""
 
     x: Axis
     y: Axis
@@ -163,11 +159,9 @@ def _line(x: Array, y: Array) -> str:
 
 
 def label_positions(points: Array, width: int, height: int, distance: float) -> Array:
-    """Return the position of a label beside each point (r, 2) (x, y) of an image.
-
-    Each label in turn takes one of eight positions around its point: the one inside the image that
-    is farthest from all other points and from the labels placed before.
-    """
+    """Return the position of a label beside each point (r, 2) (x, y) of an image."""
+    # Each label in turn takes one of eight positions around its point: the one inside the image
+    # that is farthest from all other points and from the labels placed before.
     angles = np.deg2rad(np.arange(-45, 315, 45))
     offsets = distance * np.column_stack([np.cos(angles), np.sin(angles)])
     margin = 0.7 * distance

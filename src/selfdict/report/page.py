@@ -315,10 +315,7 @@ def _matches(result: UnmixResult) -> list[tuple[Any, Chart]]:
 
 
 def _compared(result: UnmixResult) -> list[tuple[Comparison, int]]:
-    """Return the methods that are compared, this run first, and how many pure pixels they share.
-
-    The list is empty without other methods.
-    """
+    """Return the methods that are compared, this run first, and how many pure pixels they share."""
     if not result.comparison:
         return []
     # As tuples, since pixels are compared as a pair of row and column.
@@ -330,11 +327,7 @@ def _compared(result: UnmixResult) -> list[tuple[Comparison, int]]:
 
 
 def own_row(result: UnmixResult) -> Comparison:
-    """Return what a comparison shows of the result itself.
-
-    The error is that of its pure pixels with nonnegative coefficients, whatever the endmembers and
-    abundances are: other errors cannot be compared.
-    """
+    """Return what a comparison shows of the result itself: the error of its pure pixels."""
     error = result.relative_error
     if result.pixel_error is not None:
         error = result.pixel_error

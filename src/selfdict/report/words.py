@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selfdict._display import at_least, at_most, percent
+from selfdict._display import at_least, at_most, listed, percent
 from selfdict._validation import Array
 from selfdict.readout.proof import MOST_TO_SUFFICE, Proof
 from selfdict.scene.facts import candidates_in_words, is_about_all_pixels
@@ -155,10 +155,8 @@ def _needed(result: UnmixResult, proof: Proof) -> Statement:
         text += f", {names[most]} at least {at_least(proof.needed[most])}"
     text += "."
     idle = [names[k] for k in np.flatnonzero(~proof.is_needed)]
-    if len(idle) > 1:
-        idle = [", ".join(idle[:-1]), idle[-1]]
     if idle:
-        text += f" Not proven necessary: {' and '.join(idle)}."
+        text += f" Not proven necessary: {listed(idle)}."
     return Statement("Necessary", value, text)
 
 

@@ -38,12 +38,10 @@ _LOWEST = ("impossible_value", "uniform_value", "lowest")
 
 @dataclass(frozen=True)
 class BandStatistics:
-    """Counts and ranges of the bands of a scene, or of a block of it.
+    """Counts and ranges of the bands of a scene, or of a block of it."""
 
-    A *uniform* pixel has one value other than zero in all its bands, as no spectrum has. Such
-    pixels, those that a mask leaves out and those without data are counted; the numbers per band
-    are about all other pixels. Uniform pixels whose value is no measurement hold no data.
-    """
+    # A uniform pixel has one value other than zero in all its bands, as no spectrum has. The
+    # numbers per band are about the pixels that are not uniform, masked or without data.
 
     n_masked: int  # pixels that a mask leaves out
     n_empty: int  # other pixels: zero in all bands, or without a value in three quarters of them

@@ -24,10 +24,7 @@ _LEAST_FILL_VALUE = 1e20
 
 
 def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
-    """Return the rows and columns of the blocks that a scene is read in.
-
-    They are whole chunks of ``BLOCK_BYTES`` or one chunk, and whole rows if the chunks allow it.
-    """
+    """Return rows and columns of the blocks of a scene: whole chunks, about ``BLOCK_BYTES``."""
     n_bands, n_rows, n_columns = scene.shape
     # An array in memory can be cut between any two rows.
     chunk_rows = 1

@@ -1,13 +1,14 @@
 """Endmembers chosen among the points, and what is known about the choice."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from selfdict._display import listed
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability
@@ -43,12 +44,12 @@ class Choice:
 
     method: str  # its name, such as FGNSR-500
     U: Array  # (m, r), the endmembers
-    pixel_spectra: Array | None  # (m, r), the pure pixels; None with a library
     chosen: Array  # (r,), their numbers among the points, or among the spectra of the library
-    pixels: Array | None  # (r,), their positions in the scene; None with a library
     n_fitted: int  # number of points
     candidates: int | None  # number of clusters that was used
     seconds: float  # without the proof
+    pixel_spectra: Array | None = None  # (m, r), the pure pixels; None with a library
+    pixels: Array | None = None  # (r,), their positions in the scene; None with a library
     solution: Solution | None = None  # of model (6)
     solution_pixels: Array | None = None  # positions of its columns; None with a library
     groups: tuple[Array, ...] | None = None  # positions of the nearly pure pixels
@@ -91,30 +92,28 @@ def choose(plan: Plan, points: Points) -> Choice:
     estimator.fit_components(points.M.T, weights)
     chosen = np.asarray(estimator.indices_)
     U = estimator.components_.T
-    pixels = None
-    pixel_spectra = None
+    found: dict[str, Any] = {"illumination": _illumination(plan, U, points)}
     if plan.library is None:
-        pixels = points.pixels[chosen]
-        pixel_spectra = np.ascontiguousarray(points.M[:, chosen])
-    choice = Choice(
-        method=method_name(plan.options.method, candidates),
-        U=U,
-        pixel_spectra=pixel_spectra,
-        chosen=chosen,
-        pixels=pixels,
-        n_fitted=len(points),
-        candidates=candidates,
-        seconds=0.0,
-        illumination=_illumination(plan, U, points),
-    )
-    fit_seconds = time.perf_counter() - started
+        found["pixels"] = points.pixels[chosen]
+        found["pixel_spectra"] = np.ascontiguousarray(points.M[:, chosen])
     if plan.options.is_fgnsr:
         # After Ctrl-C a solver returns the best point it has; maps of it are not wanted.
         if estimator.solution_.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        choice = _with_solution(choice, plan, points, estimator)
-    choice = replace(choice, seconds=time.perf_counter() - started)
-    return _with_proof(choice, plan, estimator, fit_seconds)
+        found |= _about_solution(plan, points, estimator)
+    seconds = time.perf_counter() - started
+    proof = _proof(plan, estimator, seconds)
+    return Choice(
+        method=method_name(plan.options.method, candidates),
+        U=U,
+        chosen=chosen,
+        n_fitted=len(points),
+        candidates=candidates,
+        seconds=seconds,
+        proof=proof,
+        proof_seconds=time.perf_counter() - started - seconds,
+        **found,
+    )
 
 
 def choose_others(
@@ -125,7 +124,8 @@ def choose_others(
     notes = []
     for name, other, their_points in zip(plan.options.compare, others, points):
         if plan.deadline.passed:
-            plan.deadline.skip(f"{_in_words(plan.options.compare)} were not run for comparison")
+            names = listed([name.upper() for name in plan.options.compare])
+            plan.deadline.skip(f"{names} were not run for comparison")
             return [], []
         try:
             choices.append(choose(replace(other, r=plan.r), their_points))
@@ -133,13 +133,6 @@ def choose_others(
             # Such as SPA, which finds no more pixels than there are bands.
             notes.append(f"{name.upper()} is left out of the comparison: {error}")
     return choices, notes
-
-
-def _in_words(names: Sequence[str]) -> str:
-    *first, last = (name.upper() for name in names)
-    if not first:
-        return last
-    return f"{', '.join(first)} and {last}"
 
 
 def _illumination(plan: Plan, U: Array, points: Points) -> Illumination | None:
@@ -151,43 +144,41 @@ def _illumination(plan: Plan, U: Array, points: Points) -> Illumination | None:
     return Illumination.of(U, points.M, rescale=is_single_pixel, sample_weight=points.sizes)
 
 
-def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -> Choice:
-    """Return the choice with the solution of the model, and what is known about its columns."""
+def _about_solution(plan: Plan, points: Points, estimator: Any) -> dict[str, Any]:
+    """Return the solution of the model, and what is known about its columns."""
     for what in estimator.skipped_:
         plan.deadline.skip(what)
     solution = estimator.solution_
     rows = groups_of_rows(solution, estimator.groups_)
-    choice = replace(
-        choice,
-        solution=solution,
-        group_weights=np.array([solution.diagonal[group].sum() for group in rows]),
-    )
+    found = {
+        "solution": solution,
+        "group_weights": np.array([solution.diagonal[group].sum() for group in rows]),
+    }
     if plan.library is not None:
-        return choice
+        return found
     columns: Any = slice(None)
     if estimator.clusters_ is not None:
         columns = estimator.clusters_.indices
     spread = None
     if estimator.spread_ is not None:
         spread = estimator.spread_.T
-    return replace(
-        choice,
-        groups=tuple(points.pixels[group] for group in estimator.groups_),
-        spread=spread,
-        counts=estimator.group_counts_,
-        alike=estimator.alike_,
-        left_aside=tuple(
+    return found | {
+        "groups": tuple(points.pixels[group] for group in estimator.groups_),
+        "spread": spread,
+        "counts": estimator.group_counts_,
+        "alike": estimator.alike_,
+        "left_aside": tuple(
             replace(kind, index=int(points.pixels[kind.index])) for kind in estimator.left_aside_
         ),
-        variability=estimator.variability_,
-        solution_pixels=points.pixels[columns],
-    )
+        "variability": estimator.variability_,
+        "solution_pixels": points.pixels[columns],
+    }
 
 
-def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) -> Choice:
-    """Return the choice with a proof about its groups, if one is wanted."""
+def _proof(plan: Plan, estimator: Any, fit_seconds: float) -> Proof | None:
+    """Return a proof about the groups, if one is wanted."""
     if plan.options.proof is False:
-        return choice
+        return None
     max_seconds = plan.deadline.left
     if plan.options.proof == "auto":
         # Nobody waits long for a proof that was not asked for.
@@ -195,11 +186,10 @@ def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) 
         if max_seconds is None:
             max_seconds = moderate
         max_seconds = min(max_seconds, moderate)
-    started = time.perf_counter()
-    proof = estimator.prove(max_seconds=max_seconds)
+    proof: Proof = estimator.prove(max_seconds=max_seconds)
     if plan.deadline.passed and not proof.complete:
         plan.deadline.skip("not everything was tried for the proof")
-    return replace(choice, proof=proof, proof_seconds=time.perf_counter() - started)
+    return proof
 
 
 @dataclass(frozen=True)

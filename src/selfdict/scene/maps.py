@@ -67,15 +67,6 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class FittedBlock:
-    """What :class:`FitBlock` returns for a block."""
-
-    maps: dict[str, Array]  # those that are not written to a folder
-    outliers: Points
-    totals: Totals
-
-
-@dataclass(frozen=True)
 class FitBlock:
     """The task that fits the pixels of a block by the endmembers."""
 
@@ -88,8 +79,8 @@ class FitBlock:
     variability: Variability | None = None  # how the pixels of each material differ
     folder: Path | None = None  # with the stores that each block is written to
 
-    def __call__(self, block: Block) -> FittedBlock:
-        """Fit the pixels of the block; write the maps if there is a folder for them."""
+    def __call__(self, block: Block) -> tuple[dict[str, Array], Totals, Points]:
+        """Return the maps that are not written to a folder, the totals, and outliers."""
         M, valid = block_matrix(block.scene, self.bands)
         shape = block.scene.shape[1:]
         pixels = block.pixels
@@ -114,7 +105,7 @@ class FitBlock:
             _write_block(self.folder, block, maps)
             maps = {"errors": maps["errors"]}
         outliers = Points(M[:, found], pixels[found], np.ones(found.size, dtype=np.intp))
-        return FittedBlock(maps, outliers, totals)
+        return maps, totals, outliers
 
     def no_totals(self) -> Totals:
         """Return the totals of no pixels."""
@@ -230,14 +221,10 @@ def map_scene(
     others: Sequence[Choice],
     report: Callable[[float], Any],
 ) -> Maps:
-    """Fit all pixels by the chosen endmembers in one pass.
-
-    With a folder the process that has fitted a block writes it there, and the maps returned read it
-    lazily. The folder appears when all blocks are written. The errors of the pure pixels, and of
-    those of other methods, are measured with nonnegative coefficients, to be compared.
-    """
+    """Fit all pixels by the chosen endmembers in one pass."""
     pixels = choice.pixel_spectra
     spectra = [each.pixel_spectra for each in others if each.pixel_spectra is not None]
+    # Errors of methods are compared with nonnegative coefficients.
     is_free = plan.options.abundances in ("nnls", "unit")
     # Else the error of the maps is that of the pure pixels already.
     measures_pixels = pixels is not None and not (is_free and np.array_equal(choice.U, pixels))
@@ -257,6 +244,7 @@ def map_scene(
         maps = task.empty_maps(plan.scene.shape[1:])
         totals, outliers = _fit_blocks(plan, task, report, maps)
     else:
+        # The process that has fitted a block writes it, and the maps returned read it lazily.
         maps = {"errors": np.empty(plan.scene.shape[1:], dtype=choice.U.dtype)}
         with staged(folder) as hidden:
             hidden.mkdir()
@@ -281,10 +269,11 @@ def _fit_blocks(
     """Fit all blocks, copy what is returned into the maps, and return totals and outliers."""
     totals = task.no_totals()
     outliers = []
-    for (rows, columns), fitted in over_blocks(plan.scene, task, plan.client, report):
-        totals = totals + fitted.totals
-        outliers.append(fitted.outliers)
-        for name, values in fitted.maps.items():
+    for (rows, columns), found in over_blocks(plan.scene, task, plan.client, report):
+        block_maps, block_totals, block_outliers = found
+        totals = totals + block_totals
+        outliers.append(block_outliers)
+        for name, values in block_maps.items():
             maps[name][..., rows, columns] = values
     return totals, gather(outliers)
 
@@ -301,10 +290,7 @@ def _described(plan: Plan, choice: Choice, name: str, values: Array) -> xr.DataA
 
 
 def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> None:
-    """Write the stores without their values.
-
-    Each block is one chunk, that is one file, so that no two blocks write to the same file.
-    """
+    """Write the stores without their values, with a chunk, that is a file, for each block."""
     # Imported here, since it is slow to import and most calls write no maps.
     import dask.array
 
@@ -349,10 +335,7 @@ def _stored_maps(folder: Path) -> dict[str, Any]:
 
 
 def fit_in_time(plan: Plan, choice: Choice, points: Points) -> Plan:
-    """Return the plan without standard errors if the time limit does not suffice for them.
-
-    Maps of many endmembers that take long are announced.
-    """
+    """Return the plan, without standard errors if there is no time for them; announce long maps."""
     # Maps of fewer endmembers take long for the number of pixels alone, which a user expects.
     has_many = plan.r >= MANY_ENDMEMBERS
     if plan.uncertainty and plan.deadline.left is not None:

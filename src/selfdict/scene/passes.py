@@ -125,13 +125,11 @@ def connected(scheduler: str) -> Iterator[Any]:
 def map_blocks(
     client: Any, task: Callable[..., Answer], items: Iterable[tuple[Any, ...]]
 ) -> Iterator[Answer]:
-    """Run ``task(*item)`` for every item in the cluster and yield the answers in order.
-
-    A few tasks per thread are submitted at any time: nobody ever holds all items or answers. If a
-    worker dies, its task runs again on another one: it must give the same answer, and write the
-    same files. The same worker is asked first for the items of the same number: it may have kept
-    something of them. The task is sent to each worker once; items and answers should be small.
-    """
+    """Run ``task(*item)`` for every item in the cluster and yield the answers in order."""
+    # A few tasks per thread are submitted at any time: nobody ever holds all items or answers. If a
+    # worker dies, its task runs again on another one: it must give the same answer, and write the
+    # same files. The same worker is asked first for the items of the same number: it may have kept
+    # something of them.
     remaining = enumerate(items)
     submitted: deque[Any] = deque()
     # As the answer of a task it is copied from worker to worker, and made again if it is lost with

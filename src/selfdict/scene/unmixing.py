@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._display import percent
+from selfdict._display import listed, percent
 from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Announcer
 from selfdict.readout.rank import RankAdvice, advise
@@ -319,9 +319,9 @@ def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
     """Return which endmembers may be one material, and which pixels are none of them."""
     notes = []
     for found in choice.alike:
-        *first, last = (str(k + 1) for k in found)
+        materials = listed([str(k + 1) for k in found])
         notes.append(
-            f"materials {', '.join(first)} and {last} may be the same: their spectra differ less "
+            f"materials {materials} may be the same: their spectra differ less "
             "than the pixels of their groups do, and their maps may be added"
         )
     if choice.left_aside:

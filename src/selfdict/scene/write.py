@@ -175,10 +175,7 @@ def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator
 
 @contextmanager
 def temporary_folder(target: Path) -> Iterator[Path]:
-    """Yield a new folder beside ``target``: ``new`` in it is for outputs, ``old`` for the replaced.
-
-    After an error that kept replaced files from being restored, ``old`` stays.
-    """
+    """Yield a folder beside ``target``: ``new`` in it is for outputs, ``old`` for the replaced."""
     try:
         # In the same folder, hence on the same file system: only there can a file be renamed.
         temporary = Path(tempfile.mkdtemp(prefix=".selfdict-", dir=target.parent))
@@ -230,11 +227,7 @@ def _rank(path: Path) -> int:
 
 
 def check_free(paths: Iterable[Path], *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    """Refuse to write to ``paths`` if one exists, unless it may be replaced.
-
-    Only files and zarr stores are ever replaced, with ``overwrite``; never a link, another folder
-    or one of the ``inputs``, by whatever name.
-    """
+    """Refuse to replace anything but files and zarr stores that are no inputs by any name."""
     found = [path for path in paths if os.path.lexists(path)]
     if not found:
         return
