@@ -60,14 +60,7 @@ def output_folder(
     with temporary_folder(target) as temporary:
         folder = temporary / "new" / target.name
         folder.mkdir()
-        try:
-            yield folder
-        except SceneError as error:
-            path = Path(error.path)
-            if folder not in path.parents:
-                raise
-            # The user does not know the temporary folder.
-            raise SceneError(target / path.relative_to(folder), error.reason) from error
+        yield folder
         # Again, since the work may have taken hours.
         replaced = _check_outputs(target, force, inputs)
         if target.exists():

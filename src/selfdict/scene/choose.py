@@ -284,17 +284,8 @@ class SceneBlocks:
 def _on_valid_pixels(
     bands: Array, task: Callable[[Array, Any], Any], block: Block, part: Any
 ) -> Any:
-    return task(_valid_pixels(bands, block)[0], part)
+    return task(block.valid_pixels(bands)[0], part)
 
 
 def _valid_positions(bands: Array, block: Block) -> Array:
-    return _valid_pixels(bands, block)[1]
-
-
-def _valid_pixels(bands: Array, block: Block) -> tuple[Array, Array]:
-    """Return the valid pixels of a block that are not zero, and their positions in the scene."""
-    M, pixels = block.valid_pixels(bands)
-    is_zero = ~M.any(axis=0)  # zeros explain nothing, and need no explanation
-    if not is_zero.any():
-        return M, pixels
-    return M[:, ~is_zero], pixels[~is_zero]
+    return block.valid_pixels(bands)[1]

@@ -43,27 +43,23 @@ class UnmixOptions:
         How pure pixels are chosen.
     candidates : "auto", int or None
         For ``"fgnsr"``: the number of H2NMF clusters whose representatives are the dictionary;
-        None: all pixels, however many. "auto": all pixels if that is predicted to take at most a
-        minute, or 0.4 of a time limit, else 500 representatives; with a library or another loss
-        always 500. For many pixels the prediction comes from the solution of two samples.
+        None: all pixels. "auto": all pixels if that is predicted to take at most a minute, or 0.4
+        of a time limit, else 500 representatives; with a library or another loss always 500.
         ``result.parameters["candidates_reason"]`` says why.
     mu : float or "auto"
         For ``"fgnsr"``: the penalty μ of model (6).
     smooth : float
-        For ``"fgnsr"``: the weight of the squares in the penalty, in units of μ. Pixels that are
-        nearly alike then share their weight; see :doc:`/smooth`.
+        For ``"fgnsr"``: the weight of the squares in the penalty, in units of μ; see
+        :doc:`/smooth`.
     library : xarray.DataArray (spectrum, band), optional
         For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see
-        :func:`read_library`. It is resampled to the bands of the scene
-        (:func:`resample_library`), which must hold the same quantity in the same unit.
+        :func:`read_library`. It must hold the same quantity as the scene, in the same unit.
     names : xarray.DataArray (spectrum, band), optional
         Identify the endmembers with materials of this library, see :func:`identify`.
     endmembers : {"auto", "pixels", "average"}
         Whether the endmembers are the pure pixels themselves, or averages over groups of similar
-        pixels, which carry less noise. Only the dense part of a group is averaged; if pixels become
-        sparse towards the pure pixel, that pixel is the endmember: see
-        :func:`selfdict.pure_groups` and ``result.reasons``. "auto" is "average" for ``"fgnsr"``
-        without a library. The other methods have pixels only.
+        pixels, which carry less noise: see :func:`selfdict.pure_groups`. "auto" is "average" for
+        ``"fgnsr"`` without a library. The other methods have pixels only.
     abundances : {"shares", "unit", "nnls", "fcls"}
         What the maps show. "shares": the part of each pixel's area that each material covers, see
         :func:`selfdict.shares`; the brightness of pixels is a map of its own. "unit": shares
@@ -81,21 +77,17 @@ class UnmixOptions:
         Map the standard error of each abundance, too: see :doc:`/answer`.
     prove : bool or "auto"
         For ``"fgnsr"``: prove how close the groups of nearly pure pixels alone come to the optimum,
-        and what leaving one out costs; see :func:`selfdict.prove_groups`. With ``candidates`` it
-        is about the representatives. "auto" gives the proof two thirds of the time of the fit,
-        and at least five seconds; large scenes get quick bounds. It is False where no proof is
-        possible.
+        and what leaving one out costs; see :func:`selfdict.prove_groups`. "auto" gives the proof
+        two thirds of the time of the fit, and at least five seconds, where a proof is possible.
     compare : sequence of str
         Methods to compare with, such as ``"spa"`` or ``"fgnsr-500"``. The errors of their pure
         pixels are measured in the same passes, without maps: see ``UnmixResult.comparison``.
     maps : str or path-like, optional
-        A new folder to write the maps to, block by block, as zarr stores (``abundances.zarr``,
-        ``residual.zarr``, …); the maps of the result then read them lazily. By default they are
-        held in memory.
+        A new folder to write the maps to, block by block, as zarr stores that the result reads
+        lazily. By default they are held in memory.
     max_seconds : float, optional
-        For ``"fgnsr"``: the time limit of all that chooses and proves. What has been found by then
-        is used, and ``UnmixResult.skipped`` says what was left out. The scene is always read, and
-        the abundances are always mapped, but without standard errors if these take too long.
+        For ``"fgnsr"``: the time limit of all that chooses and proves; ``UnmixResult.skipped`` says
+        what was left out. The scene is always read, and the abundances are always mapped.
     random_state : None, int or numpy.random.Generator
         The same seed gives the same result; None is the seed 0.
     verbose : bool, optional

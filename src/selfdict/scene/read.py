@@ -75,9 +75,8 @@ def read_scene(
         Default: by the name of the file.
     max_bytes : int, optional
         The most bytes that one block of the file (chunk, tile or strip), an array that is loaded,
-        or the mask of its pixels may take. By default 64 MiB, and more if the size of the file
-        makes it plausible: 1100 times that size, up to 1 GiB, or up to 32 times that size. The
-        process may take three times as much, besides 768 MiB for itself.
+        or the mask of its pixels may take. By default 64 MiB, and more for large files: see
+        :doc:`/reliability`.
     at_once : bool
         Load the values of a file that takes at most one block of 32 MiB. That is quicker than to
         read them on use, which needs dask; larger files are read on use all the same.
@@ -85,11 +84,9 @@ def read_scene(
         Of the format: ``variable`` (mat, netcdf, hdf5, zarr, npz: which array, in a group by its
         path), ``layout`` (npy, npz, mat, hdf5: the order of the axes, such as ``"band y x"``,
         or ``"bands-first"`` or ``"bands-last"``; of a matrix the order of its pixels,
-        ``"column-major"`` or ``"row-major"``; default: as an HDF5 file says, by the number of
-        wavelengths, or by the values), ``ortho`` (EMIT: False keeps sensor
-        geometry), ``overlap`` (PRISMA, EnMAP: ``"vnir"``, ``"swir"`` or ``"both"``, the bands to
-        keep where two detectors see the same wavelengths; default ``"vnir"``), ``shape`` (mat,
-        npz: rows and columns of a matrix of bands and pixels).
+        ``"column-major"`` or ``"row-major"``), ``ortho`` (EMIT: False keeps sensor geometry),
+        ``overlap`` (PRISMA, EnMAP: the detector to keep, ``"vnir"``, ``"swir"`` or ``"both"``),
+        ``shape`` (mat, npz: rows and columns of a matrix of bands and pixels).
 
     Returns
     -------

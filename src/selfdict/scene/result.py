@@ -65,8 +65,7 @@ class UnmixResult:
         The part of each pixel's area that each endmember covers, or its coefficient
         (``parameters["abundances"]`` says which); NaN where there is no data.
     residual : xarray.DataArray (y, x)
-        ‖m − U h‖ / ‖m‖ of each pixel for its coefficients h; NaN where there is no data. Shares
-        are h divided by its sum, which is the brightness.
+        ‖m − U h‖ / ‖m‖ of each pixel for its coefficients h; NaN where there is no data.
     valid : xarray.DataArray (y, x) of bool
         The pixels used.
     relative_error : float
@@ -92,17 +91,15 @@ class UnmixResult:
         Row and column of the nearly pure pixels of each material among those fitted, the pure pixel
         first; None with a library, and for other methods than FGNSR.
     group_weights : (r,) ndarray or None
-        The weight of each group: the sum over those of its pixels that are candidates, on the
-        diagonal of ``solution``. A group without a candidate stands for the one nearest to its pure
-        pixel. With a library, the weights of groups of spectra that are alike. None without a
-        solution.
+        The weight of each group: the sum over its candidates on the diagonal of ``solution``, or
+        the weight of the candidate nearest to its pure pixel. None without a solution.
     spread : xarray.DataArray (endmember, band) or None
         How the pixels of each group vary in each band, if endmembers are averages.
     counts : (r,) ndarray of int or None
         How many pixels were averaged.
     alike : tuple of tuples of int
         Endmembers, counted from 0, that differ by less than the pixels of their groups do: they may
-        be one material, and their abundances may be added.
+        be one material.
     proof : Proof or None
         What is proven about the groups, if requested.
     identification : Identification or None
@@ -111,8 +108,7 @@ class UnmixResult:
         What was left out of the scene or of a library, and which endmembers may be one material.
     uncertainty : xarray.DataArray (endmember, y, x) or None
         The standard error of each abundance, if requested; NaN where there is no data, and where
-        the residual does not tell the noise. It follows from the residual and, if there are groups,
-        from how much their pixels differ.
+        the residual does not tell the noise.
     brightness : xarray.DataArray (y, x) or None
         With ``"shares"``: how bright each pixel is beside endmembers at their typical brightness; 1
         is typical, less is shade. NaN where there is no data.
@@ -224,9 +220,7 @@ class UnmixResult:
         xarray.Dataset
             ``abundance (endmember, y, x)``, ``residual (y, x)``, ``valid (y, x)``,
             ``spectrum (endmember, band)``, and ``brightness``, ``uncertainty`` and ``spread`` if
-            there are any.
-            Wavelengths, labels, pure pixels and the georeference are coordinates. Attributes are
-            what the text of a result says: the method, the relative error, the certified gap, ….
+            there are any. Attributes are what the text of a result says.
         """
         variables: dict[str, Any] = {
             "abundance": self.abundances,

@@ -58,13 +58,10 @@ def unmix(
     The scene is read three times, block by block: once to check its bands
     (:func:`selfdict.scene.preflight`), once for the pixels the methods choose from, once for the
     abundances. A scene of a file that takes at most an eighth of the memory is read once and kept.
-    (``r="auto"`` may need further passes, and so does a model of more pixels than fit in memory.)
 
     With all pixels as candidates, ``"fgnsr"`` gets all of them, unless ``max_pixels`` is given. In
-    all other cases a scene larger than ``max_pixels`` is thinned in the second pass. For
-    ``"fgnsr"`` with representatives as candidates and the squared loss, each block is clustered by
-    H2NMF, and the method gets the representatives with the sizes of their clusters. Otherwise a
-    method gets a random share of each block, and always its extreme pixels, found by SPA.
+    all other cases a scene larger than ``max_pixels`` is thinned in the second pass: see
+    :doc:`/large-data`.
 
     Parameters
     ----------

@@ -158,11 +158,6 @@ def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator
         new = temporary / "new"
         try:
             yield new / target.name
-        except SceneError as error:
-            if not Path(error.path).is_relative_to(new):
-                raise
-            # The user does not know the temporary folder.
-            raise SceneError(target, error.reason) from error
         except OSError as error:
             raise SceneError(target, f"cannot be written: {error}") from error
         written = list(new.iterdir())
@@ -188,6 +183,12 @@ def temporary_folder(target: Path) -> Iterator[Path]:
         old.mkdir()
         yield temporary
         shutil.rmtree(old, ignore_errors=True)
+    except SceneError as error:
+        path = Path(error.path)
+        if not path.is_relative_to(new):
+            raise
+        # The user does not know the temporary folder.
+        raise SceneError(target.parent / path.relative_to(new), error.reason) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
         for folder in (old, temporary):
