@@ -4,6 +4,7 @@ The methods that the paper compares with are here as well.
 """
 
 import re
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, as_generator, as_vector
 from selfdict.kernels.columns import dense_columns
-from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
+from selfdict.peers import h2nmf, snpa, spa, vca, xray
 
 
+@dataclass(eq=False, repr=False)
 class Method:
     """A method that chooses ``n_components`` of the points, or of the atoms of a dictionary.
 
@@ -24,13 +26,9 @@ class Method:
     ``_choose``.
     """
 
-    n_components: int
-    indices_: Array
-    components_: Array
-
-    def __init__(self, n_components: int = 2, *, random_state: Any = None) -> None:
-        self.n_components = n_components
-        self.random_state = random_state
+    n_components: int = 2
+    _: KW_ONLY
+    random_state: Any = None
 
     def fit_components(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None
@@ -55,7 +53,7 @@ class Method:
                 raise InputError("sample_weight must not be zero for all points")
         _warn_if_centred(points)
         try:
-            self.components_ = self._choose(points, atoms, weight)
+            self.components_: Array = self._choose(points, atoms, weight)
         except InputError as error:
             raise type(error)(_in_estimator_words(str(error))) from error
         _warn_if_dependent(self.components_)
@@ -74,7 +72,7 @@ class Method:
 
     def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Set ``indices_``, and return the components: the selected rows of ``atoms``."""
-        self.indices_ = self._select(points.T)
+        self.indices_: Array = self._select(points.T)
         return selected_rows(atoms, self.indices_, points.dtype)
 
     def _select(self, M: Array) -> Array:
@@ -117,9 +115,6 @@ class VCAMethod(Method):
 
 class H2NMFMethod(Method):
     """Hierarchical clustering by rank-two NMF, one point per cluster."""
-
-    clusters_: Clusters
-    labels_: Array
 
     def _select(self, M: Array) -> Array:
         self.clusters_ = h2nmf(M, self.n_components)

@@ -1,6 +1,6 @@
 """FGNSR: solve the model, select points from the solution, and gather their groups."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,59 +36,24 @@ SOLVER_SHARE = 0.5
 CHOICE_SHARE = 0.8
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FGNSRMethod(Method):
     """FGNSR; see :class:`selfdict.FGNSR` for its parameters and what it finds."""
 
-    solver_: Solver
-    solution_: Solution
-    mu_: float
-    gap_: float
-    n_iter_: int
-    clusters_: Clusters | None
-    skipped_: tuple[str, ...]
-    candidates_reason_: str
-    groups_: tuple[Array, ...]
-    spread_: Array | None
-    group_counts_: Array | None
-    alike_: tuple[tuple[int, ...], ...]
-    left_aside_: tuple[Kind, ...]
-    variability_: Variability | None
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        dictionary: ArrayLike | None = None,
-        solver: str | Solver = "auto",
-        candidates: int | str | Candidates | None = "auto",
-        loss: Loss | str = "squared",
-        denoise: bool = True,
-        mu: str | float = "auto",
-        smooth: float = 0.0,
-        target: Target | None = None,
-        postprocess: str = "auto",
-        tol: float | None = None,
-        max_seconds: float | None = None,
-        endmembers: str = "pixels",
-        random_state: Any = None,
-        verbose: bool | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(n_components, random_state=random_state)
-        self.dictionary = dictionary
-        self.solver = solver
-        self.candidates = candidates
-        self.loss = loss
-        self.denoise = denoise
-        self.mu = mu
-        self.smooth = smooth
-        self.target = target
-        self.postprocess = postprocess
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.endmembers = endmembers
-        self.verbose = verbose
-        self.callback = callback
+    dictionary: ArrayLike | None = None
+    solver: str | Solver = "auto"
+    candidates: int | str | Candidates | None = "auto"
+    loss: Loss | str = "squared"
+    denoise: bool = True
+    mu: str | float = "auto"
+    smooth: float = 0.0
+    target: Target | None = None
+    postprocess: str = "auto"
+    tol: float | None = None
+    max_seconds: float | None = None
+    endmembers: str = "pixels"
+    verbose: bool | None = None
+    callback: Callback | None = None
 
     def select(self, r: int) -> Array:
         """Return the indices of r points, or atoms, selected from the solution that ``fit`` found.
@@ -183,7 +148,7 @@ class FGNSRMethod(Method):
         is_plain = isinstance(problem.loss, Squared) and self.target is None
         if self.denoise and D is not None and is_plain:
             problem = Denoising(int(self.n_components)).reduce(problem)
-        self.clusters_ = None
+        self.clusters_: Clusters | None = None
         if candidates is not None:
             self.clusters_ = candidates.cluster(noisy)
             problem = candidates.reduce_to(problem, self.clusters_)
@@ -197,11 +162,11 @@ class FGNSRMethod(Method):
         self, points: Array, pixels: Array, sample_weight: Array | None, deadline: Deadline
     ) -> Array:
         """Store the groups of the selected pixels; return these pixels, or averages."""
-        self.spread_ = None
-        self.group_counts_ = None
-        self.variability_ = None
-        self.alike_ = ()
-        self.left_aside_ = ()
+        self.spread_: Array | None = None
+        self.group_counts_: Array | None = None
+        self.variability_: Variability | None = None
+        self.alike_: tuple[tuple[int, ...], ...] = ()
+        self.left_aside_: tuple[Kind, ...] = ()
         if self.dictionary is not None:
             self.groups_ = atoms_alike(self.solution_, self.indices_)
             return pixels
