@@ -90,66 +90,56 @@ def clusters_of(M: Array, n_clusters: int, *, single_precision: bool) -> Cluster
     """Return the clusters of checked data."""
     with single_threaded_blas():
         columns = LeafColumns.of(M, single_precision)
-        growth = _Growth(Leaf.of(columns, smaller_gram(columns)), n_clusters)
-        growth.run()
-        return _describe(growth.leaves, growth.splits)
+        leaves, splits = _grow(Leaf.of(columns, smaller_gram(columns)), n_clusters)
+        return _describe(leaves, splits)
 
 
-class _Growth:
-    """The tree while it grows: leaves are tried, and the one with the largest gain is divided."""
+def _grow(whole: Leaf, n_clusters: int) -> tuple[dict[int, Leaf], list[int]]:
+    """Divide the leaf with the largest gain until there are enough; return leaves and splits."""
+    # To try a leaf means to compute the parts that a division would give. The result depends on the
+    # gains alone, not on which leaves were tried.
+    leaves = {0: whole}  # by their node
+    splits: list[int] = []  # the nodes that were divided
+    # (−value, whether the leaf was tried, node) of the leaves that can be divided, where the value
+    # is the gain or, before the leaf was tried, its bound. Sorted: the largest value first; among
+    # equals, a bound before a gain, then the older node.
+    queue: list[tuple[float, bool, int]] = []
 
-    # To try a leaf means to compute the parts that a division would give. Several are tried at a
-    # time, one per thread. The result depends on the gains alone, not on which leaves were tried.
+    def add_to_queue(node: int) -> None:
+        leaf = leaves[node]
+        if leaf.children is None and leaf.bound > 0:
+            insort(queue, (-leaf.bound, False, node))
+        elif leaf.children:
+            insort(queue, (-leaf.gain, True, node))
 
-    def __init__(self, whole: Leaf, n_clusters: int) -> None:
-        self.leaves = {0: whole}  # the leaves of the tree, by their node
-        self.splits: list[int] = []  # the nodes that were divided
-        self.n_clusters = n_clusters
-        # (−value, whether the leaf was tried, node) of the leaves that can be divided, where the
-        # value is the gain or, before the leaf was tried, its bound. Sorted: the largest value
-        # first; among equals, a bound before a gain, then the older node.
-        self.queue: list[tuple[float, bool, int]] = []
-        self.add_to_queue(0)
-
-    def run(self) -> None:
-        """Divide leaves until there are enough, or none can be divided."""
-        while self.queue and len(self.leaves) < self.n_clusters:
-            if self.queue[0][1]:
-                self.split(self.queue.pop(0)[2])
-            else:
-                self.try_leaves()
-
-    def try_leaves(self) -> None:
-        """Compute the parts of the untried leaves with the largest bounds."""
+    add_to_queue(0)
+    while queue and len(leaves) < n_clusters:
+        _, is_tried, node = queue[0]
+        if is_tried:
+            del queue[0]
+            children = leaves.pop(node).children or ()
+            for new, child in enumerate(children, start=2 * len(splits) + 1):
+                leaves[new] = child
+                add_to_queue(new)
+            splits.append(node)
+            continue
         # A leaf that is further back in the queue than divisions are missing is hardly needed.
-        missing = self.n_clusters - len(self.leaves)
-        untried = [entry for entry in self.queue[:missing] if not entry[1]]
+        untried = [entry for entry in queue[: n_clusters - len(leaves)] if not entry[1]]
         # two per thread, so that threads wait little for one another
         untried = untried[: 2 * n_threads()]
-        leaves = [self.leaves[node] for _, _, node in untried]
-        if len(leaves) == 1:
-            leaves[0].divide()  # by all threads together
-        else:
-            for_slices(lambda k, _: leaves[k].divide(), len(leaves), 1)
+        _try([leaves[node] for _, _, node in untried])
         for entry in untried:
-            self.queue.remove(entry)
-            self.add_to_queue(entry[2])
+            queue.remove(entry)
+            add_to_queue(entry[2])
+    return leaves, splits
 
-    def add_to_queue(self, node: int) -> None:
-        """Queue a leaf of the tree by its gain or, if it was not tried, by its bound."""
-        leaf = self.leaves[node]
-        if leaf.children is None and leaf.bound > 0:
-            insort(self.queue, (-leaf.bound, False, node))
-        elif leaf.children:
-            insort(self.queue, (-leaf.gain, True, node))
 
-    def split(self, node: int) -> None:
-        """Replace a leaf by its parts."""
-        children = self.leaves.pop(node).children or ()
-        for new, child in enumerate(children, start=2 * len(self.splits) + 1):
-            self.leaves[new] = child
-            self.add_to_queue(new)
-        self.splits.append(node)
+def _try(leaves: list[Leaf]) -> None:
+    """Find the parts of leaves: of one by all threads together, of several by one thread each."""
+    if len(leaves) == 1:
+        leaves[0].divide()
+    else:
+        for_slices(lambda k, _: leaves[k].divide(), len(leaves), 1)
 
 
 def _describe(leaves: dict[int, Leaf], splits: list[int]) -> Clusters:
