@@ -1,6 +1,7 @@
 """The values of a file, which the reader process reads: on use, as a dask array, or at once."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -18,13 +19,13 @@ BLOCK_BYTES = 32 * 2**20  # stored values in one block
 _MAX_BLOCK_VALUES = 2**26
 
 
+@dataclass(eq=False)
 class _FileArray(BackendArray):
     """An array in a file, as xarray takes arrays of files."""
 
-    def __init__(self, reader: Reader, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.reader = reader
-        self.shape = shape
-        self.dtype = dtype
+    reader: Reader
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         return indexing.explicit_indexing_adapter(

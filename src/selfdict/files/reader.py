@@ -15,6 +15,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ _WAITING_RATIO = 60
 _MOST_PROCESSES = 8
 
 
+@dataclass(eq=False)
 class Reader:
     """Reads one file in a process of its own, which is started on first use.
 
@@ -46,22 +48,15 @@ class Reader:
     one of which reads at a time.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        format: FileFormat,
-        options: dict[str, Any],
-        max_bytes: int | None = None,
-        seconds: int | None = None,
-        folder: str | None = None,
-    ) -> None:
-        self.path = path
-        self.format = format
-        self.options = options
-        self.max_bytes = max_bytes
-        self.seconds = seconds
-        self._folder = folder or os.getcwd()
-        self._full_path = Path(os.path.normpath(Path(self._folder, path)))
+    path: Path
+    format: FileFormat
+    options: dict[str, Any]
+    max_bytes: int | None = None
+    seconds: int | None = None
+    folder: str = field(default_factory=os.getcwd)
+
+    def __post_init__(self) -> None:
+        self._full_path = Path(os.path.normpath(Path(self.folder, self.path)))
         self._start()
 
     def _start(self) -> None:
@@ -73,8 +68,7 @@ class Reader:
         self._end_child: weakref.finalize[..., Reader] | None = None
 
     def __reduce__(self) -> tuple[type["Reader"], tuple[Any, ...]]:
-        given = (self.path, self.format, self.options, self.max_bytes, self.seconds, self._folder)
-        return Reader, given
+        return Reader, tuple(getattr(self, each.name) for each in fields(self))
 
     @property
     def is_in_process(self) -> bool:
@@ -182,7 +176,7 @@ class Reader:
             return str(self.options["address"])
         if self.path.is_absolute():
             return path
-        return os.path.relpath(path, self._folder)
+        return os.path.relpath(path, self.folder)
 
 
 _LIVE: list["weakref.ref[Reader]"] = []
