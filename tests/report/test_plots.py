@@ -88,7 +88,7 @@ def test_matches_are_drawn_beside_the_endmembers_and_break_at_gaps():
     wavelength = np.concatenate([np.arange(400.0, 800.0, 10), np.arange(1500.0, 1900.0, 10)])
     spectra = np.random.default_rng(0).random((4, 80))
     endmembers = build_library(spectra, list("abcd"), wavelength)
-    candidate = Candidate("$quartz", "$quartz GDS31", 0, 4.0)
+    candidate = Candidate("$quartz", "$quartz GDS31", 4.0)
     matches = [Match(None, (candidate,), 2 * spectrum) for spectrum in spectra]
     figure = plot_matches(endmembers, matches)
     # The second row has one chart and two empty places.

@@ -47,8 +47,8 @@ def averages():
 def named():
     result = make_result(proof=make_proof([0.3, 0.0, 0.0], enough=np.inf, complete=False))
     nearest = (
-        Candidate("Kaolinite", "Kaolinite CM9", 4, 3.25),
-        Candidate("Dickite", "Dickite NMNH106242", 7, 12.5),
+        Candidate("Kaolinite", "Kaolinite CM9", 3.25),
+        Candidate("Dickite", "Dickite NMNH106242", 12.5),
     )
     far = tuple(replace(candidate, angle=candidate.angle + 40) for candidate in nearest)
     curve = result.endmembers.values[0] * 1.01

@@ -27,7 +27,7 @@ IN_BLOCKS = (
     "All pixels were candidates of the model, read block by block: the check is the bound over all "
     "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
 )
-FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
+_FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
 # unasked a proof may take this part of the time of the fit, and at least these seconds
 _PROOF_SHARE = 2 / 3
 _LEAST_PROOF_SECONDS = 5.0
@@ -73,15 +73,12 @@ def choose(plan: Plan, points: Points) -> Choice:
     dictionary = None
     if plan.library is not None:
         dictionary = plan.library.values
-    max_seconds = None
-    if plan.deadline.left is not None:
-        max_seconds = FIT_SHARE * plan.deadline.left
     started = time.perf_counter()
     estimator = plan.options.new_estimator(
         plan.r,
         candidates=candidates,
         dictionary=dictionary,
-        max_seconds=max_seconds,
+        max_seconds=plan.deadline.part(_FIT_SHARE).left,
         seed=plan.seed,
     )
     weights = None

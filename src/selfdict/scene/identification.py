@@ -26,7 +26,6 @@ class Candidate:
 
     material: str
     name: str  # of the spectrum
-    spectrum: int  # its position in the library, counted from 0
     angle: float  # between its slopes and those of the endmember, in degrees
 
 
@@ -213,8 +212,6 @@ def _nearest(angles: Array, resampled: ResampledLibrary) -> tuple[Candidate, ...
     """Return the nearest spectrum of each of the three nearest materials."""
     materials = resampled.library["material"].values
     names = resampled.library["name"].values
-    # Positions in the library as it was given.
-    positions = np.flatnonzero(resampled.spectra)
     candidates: list[Candidate] = []
     seen = set()
     for k in np.argsort(angles, kind="stable").tolist():
@@ -224,9 +221,7 @@ def _nearest(angles: Array, resampled: ResampledLibrary) -> tuple[Candidate, ...
         material = str(materials[k]).casefold()
         if material not in seen:
             seen.add(material)
-            candidates.append(
-                Candidate(str(materials[k]), str(names[k]), int(positions[k]), float(angles[k]))
-            )
+            candidates.append(Candidate(str(materials[k]), str(names[k]), float(angles[k])))
     return tuple(candidates)
 
 

@@ -138,6 +138,8 @@ def unmix_scene(
         plan, points, bound = _candidates(plan, points, partial(report, "select"))
         choice = choose(plan, points)
         stages.end("select")
+        choice_seconds = stages.seconds["select"] - choice.proof_seconds
+        stages.split("select", {"select": choice_seconds}, "prove")
         compared, failures = choose_others(plan, others, others_points)
         stages.end("compare")
         plan = fit_in_time(plan, choice, points)
@@ -147,7 +149,6 @@ def unmix_scene(
 
         maps = map_scene(plan, choice, compared, partial(report, "abundances"))
         stages.end("abundances")
-    stages.split("select", {"prove": choice.proof_seconds}, "select")
     return _result(
         plan,
         choice,
