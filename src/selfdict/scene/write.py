@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -190,7 +191,12 @@ def temporary_folder(target: Path) -> Iterator[Path]:
         # The user does not know the temporary folder.
         raise SceneError(target.parent / path.relative_to(new), error.reason) from error
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        # After an error other threads of dask may still write for a moment.
+        for _ in range(50):
+            shutil.rmtree(new, ignore_errors=True)
+            if not new.exists():
+                break
+            time.sleep(0.02)
         for folder in (old, temporary):
             if folder.is_dir() and not os.listdir(folder):
                 folder.rmdir()
