@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -266,34 +267,26 @@ def print_facts(facts: dict[str, Any]) -> None:
         print_line(sentence)
 
 
-class _LibraryIfImported:
-    """What xarray knows about a library of arrays: no classes before it is imported."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute == "type" and self._name not in sys.modules:
-            return ()
-        known = optional("xarray.namedarray.pycompat").DuckArrayModule(self._name)
-        return getattr(known, attribute)
-
-
 @cache
 def _let_xarray_import_on_use() -> None:
     """Let xarray not import other libraries of arrays before something else does."""
     # It imports dask, pint and CuPy to find out whether an array is one of theirs, which takes as
     # long as the import of xarray itself. Before they are imported, no array is one of theirs.
     # These names are no part of xarray's interface: without them it is only slower.
-    known = getattr(optional("xarray.namedarray.pycompat"), "_cached_duck_array_modules", {})
-    for name in ("dask", "pint", "cupy", "sparse"):
-        known.setdefault(name, _LibraryIfImported(name))
+    compatibility = optional("xarray.namedarray.pycompat")
     utils = optional("xarray.namedarray.utils")
-    ask = getattr(utils, "is_dask_collection", None)
-    if ask is None:
+    library_of = getattr(compatibility, "_get_cached_duck_array_module", None)
+    is_of_dask = getattr(utils, "is_dask_collection", None)
+    if library_of is None or is_of_dask is None:
         return
 
-    def is_dask_collection(value: Any) -> bool:
-        return "dask" in sys.modules and bool(ask(value))
+    def library_if_imported(name: str) -> Any:
+        if name in sys.modules or name not in ("dask", "pint", "cupy", "sparse"):
+            return library_of(name)
+        return SimpleNamespace(type=(), available=False)
 
+    def is_dask_collection(value: Any) -> bool:
+        return "dask" in sys.modules and bool(is_of_dask(value))
+
+    compatibility._get_cached_duck_array_module = library_if_imported
     utils.is_dask_collection = is_dask_collection
