@@ -130,7 +130,9 @@ def box_minimiser(H: Array, gradient: Array, t: Array) -> Array:
     # A little more curvature, because atoms may be duplicates of each other. Each gate gets its own
     # share: that of a column much longer than others would hold all other gates where they are.
     curvature = np.maximum(np.diagonal(H), 0.0)
-    ridge = 1e-10 * curvature + 1e-16 * curvature.mean() + np.finfo(float).tiny
+    # where all are rounding errors below zero, those beside the diagonal tell their size
+    size = curvature.mean() or np.abs(H).max(initial=0.0)
+    ridge = 1e-10 * curvature + 1e-16 * size + np.finfo(float).tiny
     B = H.copy()
     np.fill_diagonal(B, curvature + ridge)
     # in units in which all curvatures are one, as the tolerance of a column is one for all entries
