@@ -54,25 +54,6 @@ def row_scores(atoms, theta, w, v=None):
     return scores
 
 
-def dual_bound(problem, X):
-    """The best D(cψ), ψ = ℓ'(R), over a grid of c: a bound that ``certify`` must reach or beat."""
-    M, D = (A if A is None else np.asarray(A @ np.eye(A.shape[1])) for A in (problem.M, problem.D))
-    atoms, v = (M, None) if D is None else (D, problem.v)
-    R = M - atoms @ X
-    s, psi = problem.s, problem.loss.gradient(R)
-    scores = row_scores(atoms, psi * s, problem.w, v)
-    bounds = []
-    for c in np.linspace(0, 2, 401) if problem.loss.quadratic else [1.0]:
-        fit = c * (s * psi * M).sum() - (s * problem.loss.conjugate(c * psi)).sum()
-        # max_t (cσ − μp) t − ½νt² over 0 ≤ t ≤ 1
-        excess = c * scores - problem.mu * problem.p
-        t = np.where(excess > 0, 1.0, 0.0)
-        if problem.smooth > 0:
-            t = np.clip(excess / problem.smooth, 0.0, 1.0)
-        bounds.append(fit - (excess * t - 0.5 * problem.smooth * t * t).sum())
-    return max(bounds)
-
-
 def bounded_least_squares(G, c, t, own):
     """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t, z_own = t_own, by trying every choice of bounds.
 

@@ -44,9 +44,8 @@ class Exact:
         return fit + (self.slope * t).sum() + self.smooth * (t * t).sum() / 2
 
     def multiplier(self, X):
-        """Return the residual R (m, n) of X and θ = s ψ(R), for a quadratic loss."""
-        R = self.M - self.atoms @ X.astype(LONG)
-        return R, self.s * 2 * loss_value(self.loss, np.ones(R.shape, LONG)) * R
+        """Return θ = s ψ(R) (m, n) of the residual R of X, with ψ the slope of the loss."""
+        return self.s * slope_of(self.loss, self.M - self.atoms @ X.astype(LONG))
 
     def scores(self, theta):
         """Return σ_i(θ) of all rows."""
@@ -59,27 +58,39 @@ class Exact:
 
     def dual(self, X, closed=()):
         """Return the best D(cθ) for the multiplier of X, with some rows closed for good."""
-        R, theta = self.multiplier(X)
-        linear, quadratic = (theta * self.M).sum(), (theta * R).sum()
+        R = self.M - self.atoms @ X.astype(LONG)
+        theta = self.multiplier(X)
+        linear = (theta * self.M).sum()
+        # Σ s ℓ*(cψ) is c² times its value for c = 1
+        cost = (theta * R).sum() - (self.s * loss_value(self.loss, R)).sum()
         scores = np.delete(self.scores(theta), closed)
         slope = np.delete(self.slope, closed)
 
         def value(c):
             y = np.maximum(c * scores - slope, 0)
             t = np.clip(y / self.smooth, 0, 1) if self.smooth > 0 else 1
-            return c * linear - c * c * quadratic / 2 - (y * t - self.smooth * t * t / 2).sum()
+            return c * linear - c * c * cost - (y * t - self.smooth * t * t / 2).sum()
 
-        if not (linear > 0 and quadratic > 0):
+        if not (linear > 0 and cost > 0):
             return LONG(0)
-        # concave in c; any c gives a bound
-        low, high = LONG(0), 2 * linear / quadratic
+        # concave in c, and any c gives a bound for which the conjugate is finite
+        low, high = LONG(0), linear / cost
+        if isinstance(self.loss, Huber):
+            high = min(high, self.loss.delta / np.abs(slope_of(self.loss, R)).max())
         for _ in range(150):
             third = (high - low) / 3
             if value(low + third) < value(high - third):
                 low += third
             else:
                 high -= third
-        return max(value(low), value(LONG(1)), LONG(0))
+        return max(value(low), LONG(0))
+
+
+def slope_of(loss, R):
+    """Return the slope of the loss at each entry."""
+    if isinstance(loss, Huber):
+        return np.clip(R, -LONG(loss.delta), LONG(loss.delta))
+    return 2 * loss_value(loss, np.ones(R.shape, LONG)) * R
 
 
 def loss_value(loss, R):

@@ -75,7 +75,7 @@ def excess_of_scores(exact, solution, scores):
     """Return by how much scores of X exceed those that are kept, relative to what is summed up."""
     if scores is None:
         return -np.inf
-    theta = exact.multiplier(solution.toarray())[1]
+    theta = exact.multiplier(solution.toarray())
     above = exact.scores(theta) - scores
     size = np.sqrt((theta**2).sum(axis=0)) @ exact.w
     above = above[exact.v > 0] * exact.v[exact.v > 0]
@@ -88,7 +88,7 @@ def excess_of_moved_scores(exact, problem, solution, rng):
     X *= 1 + 10.0 ** rng.uniform(-15, -1) * rng.normal(size=X.shape)
     data = SearchData.of(problem)
     search = Search(data, problem.mu, 0.0)
-    search.scores = exact.scores(exact.multiplier(X)[1]).astype(float)[data.row_indices]
+    search.scores = exact.scores(exact.multiplier(X)).astype(float)[data.row_indices]
     support = solution.support
     t = solution.diagonal[support].astype(float)
     stored = data.solution(problem, support, t, X[np.ix_(support, data.column_indices)])

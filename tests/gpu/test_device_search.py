@@ -6,6 +6,8 @@ Without a GPU, on the CPU, the compiled code solves the columns.
 import numpy as np
 import pytest
 
+from fuzz.certificate import random_problem
+from fuzz.exact import Exact
 from on_device import DEVICE, tensor, torch
 from selfdict import Problem, WorkingSet, certify, fast_gradient, mu_heuristic, working_set
 from selfdict.columns import device as device_columns
@@ -66,6 +68,19 @@ def test_working_set_with_a_dictionary(monkeypatch):
     assert there.gap <= 1e-8
 
 
+def test_no_bound_exceeds_what_is_attained(monkeypatch):
+    monkeypatch.setattr(device_columns, "FEWEST_PAIRS", 0)
+    for seed in range(100):
+        problem, M, options, kind = random_problem(np.random.default_rng(seed))
+        if problem.is_sparse or not problem.loss.quadratic:
+            continue
+        here = WorkingSet(tol=1e-9).solve(problem)
+        there = WorkingSet(tol=1e-9).solve(problem.changed(_tensor_device=torch.device(DEVICE)))
+        exact = Exact(problem, M, options)
+        attained = [exact.objective(point.toarray(), point.diagonal) for point in (here, there)]
+        assert there.dual_bound <= min(attained) * (1 + 1e-14), (seed, kind)
+
+
 def test_stopped_search_is_certified():
     M, mu = problem()
     solver = WorkingSet(tol=1e-9, max_seconds=0.0)
@@ -78,6 +93,7 @@ def test_stopped_search_is_certified():
 @pytest.mark.parametrize("rough", [False, True])
 def test_score_bounds_hold(rough, monkeypatch):
     monkeypatch.setattr("selfdict.compute.device.BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr(device_columns, "FEWEST_PAIRS", 0)
     rng = np.random.default_rng(0)
     M = rng.dirichlet(np.ones(4), 500) @ rng.random((4, 9)) + 0.01 * rng.random((500, 9))
     M = M.T.copy()
