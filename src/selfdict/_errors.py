@@ -54,12 +54,11 @@ class SceneError(InputError):
     def __init__(self, path: str | PathLike[str], reason: str) -> None:
         self.path = str(path)
         self.reason = _NOT_PRINTABLE.sub(" ", reason)[:500]
-        super().__init__(f"{_NOT_PRINTABLE.sub(' ', self.path)}: {self.reason}")
+        # Both are pickled: the error may be raised in a worker process.
+        super().__init__(self.path, self.reason)
 
-    def __reduce__(self) -> tuple[type["SceneError"], tuple[str, str]]:
-        """Pickle both arguments: the error may be raised in a worker process."""
-        # The default would call the class with the message alone, which lacks an argument.
-        return SceneError, (self.path, self.reason)
+    def __str__(self) -> str:
+        return f"{_NOT_PRINTABLE.sub(' ', self.path)}: {self.reason}"
 
 
 class InputWarning(UserWarning):

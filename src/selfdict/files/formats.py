@@ -247,12 +247,8 @@ def hdf5_product(
 
     Parameters
     ----------
-    name : str
-        Of the sensor.
-    cubes : tuple of str
-        Paths of the cube, the first that exists is read.
-    **table
-        Further attributes of :class:`selfdict.files.Hdf5Product`.
+    name, cubes, **table
+        See :class:`selfdict.files.Hdf5Product`.
 
     Returns
     -------
