@@ -42,8 +42,8 @@ def address_of(path: Any) -> str | None:
     return f"{match[1]}://{match[2]}"
 
 
-class RangeFile(io.RawIOBase):
-    """A file on an HTTP server, read by ranges; blocks are kept."""
+class RangeFile:
+    """A file on an HTTP server, read by ranges, with the methods that h5py needs."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -85,36 +85,24 @@ class RangeFile(io.RawIOBase):
             time.sleep(attempt)
         raise SceneError(self._address, f"its server {reason}")
 
-    def readable(self) -> bool:
-        """Whether it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Whether it has positions."""
-        return True
-
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
-        self._position = start + offset
+        """Go to a position, counted from the start or from the end."""
+        self._position = offset
+        if whence == io.SEEK_END:
+            self._position += self.size
         return self._position
 
     def tell(self) -> int:
         """Return the position."""
         return self._position
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what follows the position."""
-        view = memoryview(buffer).cast("B")
-        data = self.read_range(self._position, min(len(view), max(0, self.size - self._position)))
-        view[: len(data)] = data
-        self._position += len(data)
-        return len(data)
-
-    def read_range(self, start: int, n_bytes: int) -> bytes:
-        """Return bytes of a file; blocks that are missing come in as few requests as possible."""
-        if n_bytes == 0:
+    def read(self, n_bytes: int) -> bytes:
+        """Return what follows; blocks that are missing come in as few requests as possible."""
+        start = self._position
+        n_bytes = min(n_bytes, self.size - start)
+        if n_bytes <= 0:
             return b""
+        self._position += n_bytes
         numbers = range(start // _BLOCK_BYTES, (start + n_bytes - 1) // _BLOCK_BYTES + 1)
         missing = [number for number in numbers if number not in self._blocks]
         if missing:
