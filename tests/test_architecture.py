@@ -38,7 +38,7 @@ ORDER = [
     "report",
     "cli",
 ]
-BESIDE = {"datasets": "estimators"}
+BESIDE = {"datasets": "scene"}
 # A result is drawn by the report, which its methods import when they are called.
 ON_FIRST_USE = {
     ("selfdict.scene.result", "selfdict.report.page"),

@@ -337,26 +337,18 @@ def _make_pure(abundances: Array, inside: Array) -> Array:
 
 
 def _georeferenced(values: Array, wavelength: Array, good: Array) -> "xr.DataArray":
-    xarray = optional("xarray")
-    optional("rioxarray")
     affine = optional("affine")
-    # Pixels of 30 m somewhere in UTM zone 33 north, EPSG:32633 below.
-    transform = affine.Affine(30.0, 0.0, 500_000.0, 0.0, -30.0, 5_200_000.0)
-    scene: xr.DataArray = xarray.DataArray(
+    from selfdict.scene import build_scene
+
+    return build_scene(
         values.astype(np.float32),
-        dims=("band", "y", "x"),
-        coords={
-            "wavelength": ("band", wavelength, {"units": "nm"}),
-            "good_band": ("band", good),
-            # The transform refers to the corners of pixels, the coordinates to their centres.
-            "y": transform.f + transform.e * (np.arange(values.shape[1]) + 0.5),
-            "x": transform.c + transform.a * (np.arange(values.shape[2]) + 0.5),
-        },
-        attrs={"_FillValue": FILL_VALUE},
-        name="reflectance",
+        wavelength=wavelength,
+        good_band=good,
+        # Pixels of 30 m somewhere in UTM zone 33 north.
+        crs="EPSG:32633",
+        transform=affine.Affine(30.0, 0.0, 500_000.0, 0.0, -30.0, 5_200_000.0),
+        nodata=FILL_VALUE,
     )
-    georeferenced: xr.DataArray = scene.rio.write_transform(transform).rio.write_crs("EPSG:32633")
-    return georeferenced
 
 
 def load_indian_pines() -> "xr.DataArray":
