@@ -214,37 +214,25 @@ def headings_of(kind: str, names: Iterable[str]) -> dict[str, str | None]:
 
 def add_stac_bands(cube: StoredCube, bands: Any) -> None:
     """Add wavelengths and widths of ``eo:bands`` of STAC, which are in micrometres."""
-    if not isinstance(bands, list) or len(bands) != cube.shape[0]:
+    if not isinstance(bands, list):
         return
+    described = [band for band in bands if isinstance(band, dict)]
     for key, name in (("wavelength", "center_wavelength"), ("fwhm", "full_width_half_max")):
-        values: list[float] = []
-        for band in bands:
-            value = None
-            if isinstance(band, dict):
-                value = band.get(name, band.get(f"eo:{name}"))
-            if isinstance(value, int | float):
-                values.append(value)
-        if len(values) == len(bands):
+        values: list[Any] = [band.get(name, band.get(f"eo:{name}")) for band in described]
+        are_numbers = all(isinstance(value, int | float) for value in values)
+        if are_numbers and len(values) == cube.shape[0]:
             setattr(cube, key, to_nanometres(values, "um"))
 
 
-def check_overlap(overlap: str | None) -> str:
-    """Return the option ``overlap``, "vnir" by default; anything unknown is refused."""
-    if overlap is None:
-        return "vnir"
+def kept_bands(
+    wavelength: Array, is_vnir: Array, is_good: Array, overlap: str | None
+) -> tuple[Array, list[str]]:
+    """Return which bands of two detectors are kept, by default those of VNIR, and notes."""
+    overlap = overlap or "vnir"
     if overlap not in ("vnir", "swir", "both"):
         raise InputError(f"overlap must be 'vnir', 'swir' or 'both', got {overlap!r}")
-    return overlap
-
-
-def kept_bands(
-    wavelength: Array, is_vnir: Array, is_good: Array, overlap: str
-) -> tuple[Array, list[str]]:
-    """Return which bands of two detectors are kept, and a note if they overlap.
-
-    Bands that are not good cover no wavelengths: they are kept, and displace none of the other
-    detector.
-    """
+    # Bands that are not good cover no wavelengths: they are kept, and displace none of the other
+    # detector.
     keep = np.ones(wavelength.size, dtype=bool)
     vnir = is_good & is_vnir
     swir = is_good & ~is_vnir

@@ -16,7 +16,7 @@ from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.formats import file_format
 from selfdict.files.paths import product_files, read_bytes, tiff_of_header
-from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
+from selfdict.files.wavelengths import describe_bands, kept_bands
 
 # EOLab adds _COG to the names of its images.
 _IMAGE = r"(|.*-)SPECTRAL_IMAGE(?:_COG)?\.(?:tiff?|bsq|bil|bip)"
@@ -112,7 +112,6 @@ def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False)
 
 def _add_metadata(cube: StoredCube, path: Path, overlap: str | None) -> None:
     """Add what the XML file says about bands and values, and choose the bands of two detectors."""
-    chosen = check_overlap(overlap)
     # Those of the image are about scales and wavelengths that the metadata replace.
     cube.notes = []
     root = ElementTree.fromstring(read_bytes(path))
@@ -148,7 +147,7 @@ def _add_metadata(cube: StoredCube, path: Path, overlap: str | None) -> None:
     is_empty = _empty_bands(cube) | ~is_expected
     cube.mark_bad(is_empty, "hold no data")
     if is_vnir is not None:
-        keep, notes = kept_bands(wavelength, is_vnir, ~is_empty, chosen)
+        keep, notes = kept_bands(wavelength, is_vnir, ~is_empty, overlap)
         cube.keep_bands(keep)
         cube.notes += notes
     elif overlap is not None:

@@ -11,7 +11,7 @@ from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.formats import Opened, hdf5_product
 from selfdict.files.grid import add_epsg
-from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
+from selfdict.files.wavelengths import describe_bands, kept_bands
 
 _SWATHS = "HDFEOS/SWATHS"
 _FIELDS = f"{_SWATHS}/PRS_L2D_HCO/Data Fields"
@@ -33,7 +33,6 @@ _OTHER_LEVEL = (
 )
 def _join_detectors(opened: Opened, *, overlap: str | None = None, quality: bool = False) -> None:
     """Make one cube of both detectors."""
-    kept = check_overlap(overlap)
     notes = ["the first axis of the cubes is taken as rows from north to south"]
     parts = {}
     for detector in _DETECTORS:
@@ -60,7 +59,7 @@ def _join_detectors(opened: Opened, *, overlap: str | None = None, quality: bool
     is_vnir = np.zeros(cube.shape[0], dtype=bool)
     if "Vnir" in parts:
         is_vnir[: parts["Vnir"].shape[0]] = True
-    keep, overlap_notes = kept_bands(cube.wavelength, is_vnir, cube.good_band & exists, kept)
+    keep, overlap_notes = kept_bands(cube.wavelength, is_vnir, cube.good_band & exists, overlap)
     cube.notes += overlap_notes
     if quality:
         _apply_errors(opened, list(parts), keep & exists)
