@@ -80,15 +80,16 @@ class Source:
     def fingerprints(self, *, hashed: bool) -> dict[str, dict[str, Any]]:
         """Return size, time of change and SHA-256 (which reads all of it) of each file, by name."""
         found = {}
+        is_store = self.format == "zarr"
         for path in input_files(self.file):
             status = path.stat()
             changed = datetime.fromtimestamp(status.st_mtime, UTC)
-            name = path.name
             digest = None
             if hashed:
                 digest = fingerprint(path)
+            name = path.name
             # Files of a zarr store have the same names in every subfolder.
-            if self.format == "zarr":
+            if is_store:
                 name = path.relative_to(self.file.parent).as_posix()
             found[name] = {
                 "bytes": status.st_size,
@@ -111,18 +112,19 @@ def input_files(path: Path | None) -> list[Path]:
     # Of a file elsewhere nothing is known but its address.
     if path is None or address_of(path) is not None:
         return []
-    for known in FORMATS.values():
-        if known.find is not None and known.find(path):
-            return sorted(known.find(path))
-    if path.is_dir():
-        return sorted(each for each in path.rglob("*") if each.is_file())
     try:
-        if format_of(path) == "envi":
+        name = format_of(path)
+        find = FORMATS[name].find
+        if find is not None:
+            return sorted(find(path))
+        if name == "envi":
             header, data = envi.find_files(path)
             return sorted([header.path, data])
     except (OSError, ValueError):
         # A library, or a file that cannot be read: whoever reads it says why.
         pass
+    if path.is_dir():
+        return sorted(each for each in path.rglob("*") if each.is_file())
     return [path]
 
 
