@@ -10,7 +10,7 @@ import xarray as xr
 
 from selfdict._errors import warn_caller
 from selfdict._validation import Array
-from selfdict.abundances import Illumination, Variability, nnls, shares, standard_errors
+from selfdict.abundances import Illumination, Variability, standard_errors
 from selfdict.abundances.column_solver import Fit
 from selfdict.abundances.least_squares import MANY_ENDMEMBERS, fit_fixed_sum, fit_soft_sum
 from selfdict.abundances.shares import as_shares, unit_columns
@@ -79,6 +79,18 @@ class FitBlock:
     variability: Variability | None = None  # how the pixels of each material differ
     folder: Path | None = None  # with the stores that each block is written to
 
+    @classmethod
+    def of(cls, plan: Plan, choice: Choice) -> "FitBlock":
+        """Return the task for what was chosen, without other spectra and without a folder."""
+        return cls(
+            plan.bands,
+            choice.U,
+            plan.options.abundances,
+            illumination=choice.illumination,
+            with_uncertainty=plan.uncertainty,
+            variability=choice.variability,
+        )
+
     def __call__(self, block: Block) -> tuple[dict[str, Array], Totals, Points]:
         """Return the maps that are not written to a folder, the totals, and outliers."""
         M, valid = block_matrix(block.scene, self.bands)
@@ -94,7 +106,7 @@ class FitBlock:
             maps = self.empty_maps(shape)
             totals = self.no_totals()
         else:
-            values, totals = self._fit(M, pixels)
+            values, totals = self.fit(M, pixels)
             maps = {name: _on_grid(each, valid, shape) for name, each in values.items()}
             maps["valid"] = valid.reshape(shape)
             errors = values["errors"]
@@ -129,7 +141,7 @@ class FitBlock:
             maps["brightness"] = np.full(shape, np.nan, dtype)
         return maps
 
-    def _fit(self, M: Array, pixels: Array) -> tuple[dict[str, Array], Totals]:
+    def fit(self, M: Array, pixels: Array) -> tuple[dict[str, Array], Totals]:
         """Fit pixels M (m, n), and return the values of their maps."""
         fits = (fit_soft_sum(U, M, 0.0, with_residuals=True) for U in self.others)
         other_errors = [fit.squared_residuals.sum() for fit in fits]
@@ -230,15 +242,7 @@ def map_scene(
     measures_pixels = pixels is not None and not (is_free and np.array_equal(choice.U, pixels))
     if pixels is not None and measures_pixels:
         spectra = [pixels, *spectra]
-    task = FitBlock(
-        plan.bands,
-        choice.U,
-        plan.options.abundances,
-        illumination=choice.illumination,
-        others=tuple(spectra),
-        with_uncertainty=plan.uncertainty,
-        variability=choice.variability,
-    )
+    task = replace(FitBlock.of(plan, choice), others=tuple(spectra))
     folder = plan.options.folder
     if folder is None:
         maps = task.empty_maps(plan.scene.shape[1:])
@@ -351,18 +355,7 @@ def fit_in_time(plan: Plan, choice: Choice, points: Points) -> Plan:
 
 
 def _seconds_of_mapping(plan: Plan, choice: Choice, points: Points) -> float:
-    def work(columns: Array) -> None:
-        if plan.uncertainty:
-            shares(
-                choice.U,
-                columns,
-                illumination=choice.illumination,
-                return_std=True,
-                variability=choice.variability,
-            )
-        else:
-            nnls(choice.U, columns)
-
-    seconds = predicted_seconds(work, points.M)
+    task = FitBlock.of(plan, choice)
+    seconds = predicted_seconds(lambda M: task.fit(M, np.arange(M.shape[1])), points.M)
     # The points may be a sample of the pixels.
     return seconds * plan.n_pixels / len(points)
