@@ -1,5 +1,7 @@
 """Shares as parts of areas: brightness, noise and spread are known here."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
@@ -21,8 +23,11 @@ def spectra(dark=1.0):
     return U * [dark, 1.0, 1.2, 0.9]
 
 
-def scene(*, dark=1.0, spread=0.0, noise=0.0, smooth=0, n=3000, seed=0):
-    """Return spectra, shares of areas, brightness, and pixels with noise, also a smooth one."""
+def scene(*, dark=1.0, spread=0.0, noise=0.0, smooth=0, profile=1.0, n=3000, seed=0):
+    """Return spectra, shares of areas, brightness, and pixels with noise, also a smooth one.
+
+    ``profile`` (80, 1) multiplies the noise of each band.
+    """
     rng = np.random.default_rng(seed)
     U = spectra(dark)
     A = rng.dirichlet(np.full(4, 0.3), n).T
@@ -32,7 +37,7 @@ def scene(*, dark=1.0, spread=0.0, noise=0.0, smooth=0, n=3000, seed=0):
         W = gaussian_filter1d(W, smooth, axis=0)
         W /= W.std()
     M = U @ A * b
-    return U, A, b, M + noise * np.sqrt((M**2).mean()) * W
+    return U, A, b, M + noise * np.sqrt((M**2).mean()) * profile * W
 
 
 def rmse(found, A):
@@ -53,6 +58,21 @@ def test_soft_sum_against_a_stacked_problem(stiffness, dtype):
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, atol=1e-6)
     np.testing.assert_allclose(fit_soft_sum(U, csc_array(M), stiffness).H, found, atol=1e-6)
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 0.1, np.inf])
+@pytest.mark.parametrize("alike", [0.5, 1e-7])
+def test_weights_of_bands_against_weighted_data(stiffness, alike):
+    U, _, _, M = scene(spread=0.2, noise=0.05, n=60)
+    U[:, 3] = alike * U[:, 3] + (1 - alike) * U[:, 2]
+    weights = np.random.default_rng(3).uniform(0.1, 3.0, N_BANDS)
+    found = fit_soft_sum(U, M, stiffness, weights=weights, with_residuals=True)
+    by_hand = fit_soft_sum(weights[:, None] * U, weights[:, None] * M, stiffness)
+    # coefficients of spectra that are alike have fewer digits
+    np.testing.assert_allclose(found.H, by_hand.H, atol=1e-10 / alike)
+    plain = ((M - U @ found.H) ** 2).sum(axis=0)
+    np.testing.assert_allclose(found.squared_residuals, plain, rtol=1e-9)
+    np.testing.assert_allclose(found.squared_norms, (M**2).sum(axis=0), rtol=1e-12)
 
 
 def test_soft_sum_lies_between_nnls_and_fcls():
@@ -136,6 +156,55 @@ def test_spread_and_noise_are_recovered(spread):
     clean = scene(dark=0.2, spread=spread, n=6000)[3]
     sigma = 0.01 * np.sqrt((clean**2).mean()) / np.linalg.norm(U, axis=0).max()
     assert model.noise == pytest.approx(sigma, rel=0.05)
+
+
+def noise_profile(strength=1.0):
+    """Return the noise of each band in units of the typical one, over an order of magnitude."""
+    return np.exp(strength * np.sin(np.arange(N_BANDS) / 3.0))[:, None]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.2])
+def test_bands_count_by_their_noise(spread):
+    profile = noise_profile(2.0)
+    U, A, _, M = scene(dark=0.2, spread=spread, noise=0.01, profile=profile)
+    model = Illumination.of(U, M)
+    # a few pixels with equal noise are assumed besides, so that the largest weights are smaller
+    noisy = profile[:, 0] > 1
+    constant = model.weights[noisy] * profile[noisy, 0]
+    np.testing.assert_allclose(constant / np.median(constant), 1.0, rtol=0.3)
+    assert model.weights[~noisy].min() > 0.9 and model.weights.max() > 2
+    equal = replace(model, weights=None)
+    assert rmse(shares(U, M), A) < 0.4 * rmse(shares(U, M, illumination=equal), A)
+
+
+def test_equal_noise_costs_nothing():
+    U, A, _, M = scene(dark=0.2, spread=0.2, noise=0.03)
+    model = Illumination.of(U, M)
+    np.testing.assert_allclose(model.weights, 1.0, atol=0.25)
+    equal = replace(model, weights=None)
+    assert rmse(shares(U, M), A) < 1.02 * rmse(shares(U, M, illumination=equal), A)
+
+
+def test_few_bands_have_equal_weights():
+    """With one band more than materials, every residual is a multiple of the same vector."""
+    rng = np.random.default_rng(0)
+    U = rng.random((4, 3))
+    M = U @ rng.dirichlet(np.full(3, 5.0), 2000).T + 0.001 * rng.standard_normal((4, 2000))
+    np.testing.assert_allclose(Illumination.of(U, M).weights, 1.0, atol=0.05)
+
+
+def test_a_missing_material_does_not_set_the_weights():
+    U, _, _, M = scene(noise=0.01)
+    peak = np.exp(-((np.linspace(0, 1, N_BANDS) - 0.5) ** 2) / 1e-3)
+    M[:, ::4] += 0.5 * peak[:, None]
+    np.testing.assert_allclose(Illumination.of(U, M).weights, 1.0, atol=0.3)
+
+
+def test_sparse_data_has_no_weights_of_bands():
+    U, _, _, M = scene(spread=0.2, noise=0.02, n=400)
+    model = Illumination.of(U, csc_array(M))
+    assert model.weights is None
+    assert model.spread == pytest.approx(Illumination.of(U, M).spread, rel=0.1)
 
 
 def test_weights_count_as_repeated_pixels():

@@ -53,8 +53,12 @@ def test_noise_alone_against_a_bootstrap_of_the_residual(kind):
         assert (predicted[~inside] >= 0.5 * spread[~inside]).all()
 
 
-def test_errors_of_soft_sums_against_repeated_draws():
-    """Pixels of varying brightness, one spectrum dark: the sum is drawn to one by the right λ."""
+@pytest.mark.parametrize("varies", [False, True])
+def test_errors_of_soft_sums_against_repeated_draws(varies):
+    """Pixels of varying brightness, one spectrum dark: the sum is drawn to one by the right λ.
+
+    The noise may vary by bands; weights then are one over the noise.
+    """
     rng = np.random.default_rng(7)
     U = smooth_spectra(3, rng) * [1.0, 1.0, 0.1]
     h = np.array([0.5, 0.3, 0.2])
@@ -62,8 +66,12 @@ def test_errors_of_soft_sums_against_repeated_draws():
     sigma = 0.002
     spread = 0.1
     b = 1 + spread * rng.standard_normal(n)
-    M = (U @ h)[:, None] * b + sigma * rng.standard_normal((N_BANDS, n))
-    model = Illumination(U, noise=sigma / np.linalg.norm(U, axis=0).max(), spread=spread)
+    noise = np.ones(N_BANDS)
+    if varies:
+        noise = np.exp(np.sin(np.arange(N_BANDS) / 2.0))
+    M = (U @ h)[:, None] * b + sigma * noise[:, None] * rng.standard_normal((N_BANDS, n))
+    longest = np.linalg.norm(U / noise[:, None], axis=0).max()
+    model = Illumination(U, noise=sigma / longest, spread=spread, weights=1 / noise)
     parts, std = shares(U, M, illumination=model, return_std=True)
     inside = (parts > 0).all(axis=0)
     assert inside.mean() > 0.8
@@ -88,14 +96,12 @@ def test_spread_against_a_bootstrap_of_the_groups():
     pixels = variants(smooth_spectra(3, rng), rng)
     U = np.stack([P.mean(axis=1) for P in pixels], axis=1)
     U /= np.linalg.norm(U, axis=0)
-    products = np.stack([np.cov(U.T @ P, bias=True) for P in pixels])
+    known = Variability(tuple(P - P.mean(axis=1, keepdims=True) for P in pixels))
     traces = np.array([P.var(axis=1).sum() for P in pixels])
     h = np.array([0.5, 0.3, 0.2])
     expected_square = (h**2 * traces).sum()  # the residual of an average pixel, all of it spread
     residual = np.sqrt([expected_square])
-    predicted = standard_errors(U, h[:, None], residual, variability=Variability(products, traces))[
-        :, 0
-    ]
+    predicted = standard_errors(U, h[:, None], residual, variability=known)[:, 0]
     n = 1500
     drawn = sum(h[k] * P[:, rng.integers(0, P.shape[1], n)] for k, P in enumerate(pixels))
     found = fit(U, drawn, "shares").std(axis=1)
@@ -116,10 +122,9 @@ def test_groups_know_the_spread_of_their_pixels():
     for k, group in enumerate(groups.members):
         assert len(group) > 100
         spread = np.linalg.norm(groups.spread[:, k]) / np.linalg.norm(groups.spectra[:, k])
-        assert np.sqrt(found.traces[k]) == pytest.approx(spread, rel=1e-2)
-        assert groups.pixel_variability.traces[k] > found.traces[k]
-        # seen by the material itself, directions of length one hardly vary
-        assert found.products[k, k, k] < 0.1 * found.traces[k]
+        variance = (found.deviations[k] ** 2).sum(axis=0).mean()
+        assert np.sqrt(variance) == pytest.approx(spread, rel=1e-2)
+        assert (groups.pixel_variability.deviations[k] ** 2).sum(axis=0).mean() > variance
 
 
 @pytest.mark.parametrize("kind", ["pixels", "average"])
@@ -149,8 +154,7 @@ def test_coefficients_are_relative_to_the_endmembers():
     rng = np.random.default_rng(5)
     U = smooth_spectra(3, rng)
     pixels = variants(U, rng)
-    products = np.stack([np.cov(U.T @ P, bias=True) for P in pixels])
-    known = Variability(products, np.array([P.var(axis=1).sum() for P in pixels]))
+    known = Variability(tuple(P - P.mean(axis=1, keepdims=True) for P in pixels))
     M = U @ rng.dirichlet(np.ones(3), 10).T + 0.01 * rng.standard_normal((N_BANDS, 10))
     scale = np.array([2.0, 0.5, 10.0])
     results = []
@@ -178,7 +182,7 @@ def test_special_cases():
     np.testing.assert_allclose(one[0], 1.0)
     np.testing.assert_allclose(one[1], 0.0, atol=1e-12)  # a single share is one, whatever the noise
     with pytest.raises(InputError):
-        shares(U, M, return_std=True, variability=Variability.none(2))
+        shares(U, M, return_std=True, variability=Variability((np.zeros((N_BANDS, 1)),) * 2))
 
 
 @pytest.mark.parametrize(

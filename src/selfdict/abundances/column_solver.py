@@ -130,9 +130,15 @@ def fit_columns(
     scale: Array,
     H0: Array | None,
     with_residuals: bool,
+    is_weighted: bool,
 ) -> Fit:
-    """Fit all columns of M; the coefficients of U are solutions divided by ``scale`` (r, 1)."""
+    """Fit all columns of M; the coefficients of U are solutions divided by ``scale`` (r, 1).
+
+    Residuals are those of M − U H, also if the solver gives weights to the rows.
+    """
     n = M.shape[1]
+    Ut = np.ascontiguousarray(U.T)
+    gram = Ut @ U
     fit = Fit(np.empty((len(solver.G), n), dtype), np.empty(n), np.zeros(n))
 
     def task(start: int, stop: int) -> None:
@@ -147,7 +153,11 @@ def fit_columns(
         fit.H[:, columns] = H
         fit.squared_norms[columns] = norms
         if with_residuals:
-            squares = solver.squared_residuals(products, norms, X)
+            if is_weighted:
+                products, _ = products_and_norms(Ut, M, start, stop)
+                squares = norms + ((gram @ H - 2 * products) * H).sum(axis=0)
+            else:
+                squares = solver.squared_residuals(products, norms, X)
             fit.squared_residuals[columns] = with_digits(squares, norms, U, M[:, columns], H)
 
     for_parts(task, M)

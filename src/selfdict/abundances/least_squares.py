@@ -73,17 +73,20 @@ def fit_soft_sum(
     M: ArrayLike,
     stiffness: float,
     *,
+    weights: Array | None = None,
     H0: ArrayLike | None = None,
     with_residuals: bool = False,
 ) -> Fit:
-    """Return the H ≥ 0 that minimises ‖M − U H‖² + λ a² Σ_j (Σ_i H_ij − 1)².
+    """Return the H ≥ 0 that minimises ‖W(M − U H)‖² + λ a² Σ_j (Σ_i H_ij − 1)².
 
-    The unit a is the length of the longest column of U, so λ ≥ 0, the stiffness, has none. λ = 0 is
-    :func:`nnls`, λ = ∞ is :func:`fcls`.
+    W is the diagonal matrix of ``weights`` (m,), by default the identity. The unit a is the length
+    of the longest column of WU, so λ ≥ 0, the stiffness, has none. λ = 0 is :func:`nnls`, λ = ∞ is
+    :func:`fcls`. Residuals are those of M − U H, whatever the weights.
     """
     if math.isinf(stiffness):
-        return fit_fixed_sum(U, M, H0=H0, with_residuals=with_residuals)
-    U, M, dtype = _check_pair(U, M)
+        return fit_fixed_sum(U, M, weights=weights, H0=H0, with_residuals=with_residuals)
+    plain, M, dtype = _check_pair(U, M)
+    U = _weighted(plain, weights)
     r = U.shape[1]
     H0 = _check_start(H0, (r, M.shape[1]))
     norms = np.linalg.norm(U, axis=0)
@@ -98,12 +101,18 @@ def fit_soft_sum(
         stacked = np.vstack([U, np.full(r, constants[0])]) / scale
     Q, R = np.linalg.qr(stacked)
     R[:, ~stacked.any(axis=0)] = 0.0
-    solver = ColumnSolver(R, Q[: len(U)], constants @ Q[len(U) :], simplex=False)
+    P: Array | None = _weighted(Q[: len(U)], weights)
+    solver = ColumnSolver(R, P, constants @ Q[len(U) :], simplex=False)
     # Up to this condition number, the reduction by QR leaves ten digits.
     if solver.condition > 1e5:
         offset = np.concatenate([np.zeros(len(U)), constants])
-        solver = ColumnSolver(stacked, None, offset, simplex=False)
-    return fit_columns(solver, U, M, dtype, scale[:, None], H0, with_residuals)
+        P = None
+        if weights is not None:
+            P = _weighted(np.eye(len(U), len(stacked)), weights)
+        solver = ColumnSolver(stacked, P, offset, simplex=False)
+    return fit_columns(
+        solver, plain, M, dtype, scale[:, None], H0, with_residuals, weights is not None
+    )
 
 
 def fcls(
@@ -158,17 +167,19 @@ def fit_fixed_sum(
     M: ArrayLike,
     *,
     at_most: bool = False,
+    weights: Array | None = None,
     H0: ArrayLike | None = None,
     with_residuals: bool = False,
 ) -> Fit:
-    """Return what :func:`fcls` does, and residuals."""
-    U, M, dtype = _check_pair(U, M)
-    r = U.shape[1]
+    """Return what :func:`fcls` does for weighted rows, and residuals without the weights."""
+    plain, M, dtype = _check_pair(U, M)
+    r = plain.shape[1]
     H0 = _check_start(H0, (r, M.shape[1]))
     if at_most:  # the slack is the abundance of one more endmember, the origin
-        U = np.column_stack([U, np.zeros(len(U))])
+        plain = np.column_stack([plain, np.zeros(len(plain))])
         if H0 is not None:
             H0 = np.vstack([H0, 1.0 - H0.sum(axis=0)])
+    U = _weighted(plain, weights)
     # The endmember in the middle. The mean itself would not do: if all endmembers are equal, it
     # differs from them by rounding.
     origin = U[:, np.linalg.norm(U - U.mean(axis=1, keepdims=True), axis=0).argmin()]
@@ -179,9 +190,18 @@ def fit_fixed_sum(
     Q, R = np.linalg.qr(np.vstack([centred / scale, np.ones(U.shape[1])]))
     # The right-hand side (m − origin) / scale with a one below, reduced by Qᵀ: Pᵀm + offset.
     P = Q[:-1] / scale
-    solver = ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
-    fit = fit_columns(solver, U, M, dtype, np.ones((1, 1)), H0, with_residuals)
+    solver = ColumnSolver(R, _weighted(P, weights), Q[-1] - origin @ P, simplex=True)
+    fit = fit_columns(
+        solver, plain, M, dtype, np.ones((1, 1)), H0, with_residuals, weights is not None
+    )
     return fit._replace(H=fit.H[:r])
+
+
+def _weighted(U: Array, weights: Array | None) -> Array:
+    """Return the rows of U times their weights; None: all are one."""
+    if weights is None:
+        return U
+    return np.asarray(U * weights[:, None])
 
 
 def _check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:

@@ -4,9 +4,14 @@ A pixel is m = b Σ_k a_k e_k + noise: e_k the spectrum of a material at its typ
 its part of the pixel's area, b the illumination. The coefficients h = b a have the sum b. If b is
 free, the coefficient of a dark material takes up the noise of bright pixels; if it is fixed at one,
 slopes and shadows turn into wrong mixtures. With b ~ N(1, σ_b²) and noise of variance σ², the most
-probable coefficients minimise ‖m − E h‖² + λ (1ᵀh − 1)² over h ≥ 0, with λ = σ²/σ_b². Both are
-estimated from the pixels:
+probable coefficients minimise ‖m − E h‖² + λ (1ᵀh − 1)² over h ≥ 0, with λ = σ²/σ_b². Bands differ
+in their noise: m and E are multiplied by weights W, about one over the noise of each band. All of
+these are estimated from the pixels:
 
+W
+    The residual of band b has the variance σ_bb² (1 − l_b), with the leverage l_b of the band in
+    the fit. The mean over the pixels that are fitted best, in units of the typical band, counts
+    beside a few pixels with equal noise in all bands, so that weights stay within limits.
 σ_b
     The sum s of free coefficients has the variance σ_b² + v, where v = σ² 1ᵀ(E_PᵀE_P)⁻¹1 for the
     materials P of the pixel. σ_b² is the number for which the median of (s − 1)²/(σ_b² + v) is that
@@ -20,16 +25,17 @@ estimated from the pixels:
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from scipy.special import gammaincinv
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_floats, as_matrix
 from selfdict.abundances.column_solver import Fit
-from selfdict.abundances.least_squares import fit_soft_sum, nnls
+from selfdict.abundances.least_squares import column_residuals, fit_soft_sum, nnls
 from selfdict.abundances.uncertainty import (
     Variability,
     distinct_patterns,
@@ -43,8 +49,12 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 _PURITY = 0.75
 # pixels from which the spread is estimated
 _SAMPLE = 2_500
+# some hundred residuals tell enough
+_RESIDUALS = 500
+# pixels with equal noise in all bands that count beside those which tell of the noise of each band
+_ALIKE = 10
 # of many pixels, neighbours are taken together: memory is read in lines of 64 bytes
-_RUN = 8
+_RUN = 16
 
 
 @dataclass(frozen=True)
@@ -56,14 +66,18 @@ class Illumination:
     spectra : (m, r) ndarray
         The spectra.
     noise : float
-        σ, in units of the longest spectrum.
+        σ, in units of the longest spectrum; of weighted bands.
     spread : float
         σ_b, the standard deviation of the brightness of pixels.
+    weights : (m,) ndarray, optional
+        The weights of the bands: about one over their noise, in units of the typical one. By
+        default all are one.
     """
 
     spectra: Array
     noise: float
     spread: float
+    weights: Array | None = None
 
     @classmethod
     def of(
@@ -97,19 +111,25 @@ class Illumination:
             raise InputError("the spectra in U must not be zero")
         if sample_weight is None:
             sample_weight = np.ones(M.shape[1])
-        if H is None and not rescale:
-            sample = _sample(M.shape[1])
-            M = M[:, sample]
-            sample_weight = sample_weight[sample]
-        if H is None:
-            H = nnls(U, M)
         if rescale:
+            if H is None:
+                H = nnls(U, M)
             factors = _typical_factors(U, H.astype(np.float64), sample_weight)
             U = (U * factors).astype(U.dtype)
-            H = (H / factors[:, None]).astype(H.dtype)
+        sample = _sample(M.shape[1])
+        M = M[:, sample]
+        sample_weight = sample_weight[sample]
+        V = U
+        weights = None
         with single_threaded_blas():
-            noise, spread = _noise_and_spread(U, M, H, sample_weight)
-        return cls(U, noise, spread)
+            # the features of sparse data are counts, and too many to be weighted one by one
+            if not issparse(M):
+                few = evenly(np.arange(M.shape[1]), _RESIDUALS)
+                weights = _Fitted.of(U, M[:, few], sample_weight[few]).band_weights()
+                V = U * weights[:, None]
+                M = M * weights[:, None].astype(M.dtype)
+            fitted = _Fitted.of(V, M, sample_weight)
+            return cls(U, *fitted.noise_and_spread(), weights)
 
     @property
     def stiffness(self) -> float:
@@ -127,9 +147,34 @@ class Illumination:
         """
         return self.fit(M).H
 
+    def standard_errors(
+        self, M: ArrayLike, H: Array, variability: Variability | None = None
+    ) -> Array:
+        """Return the standard errors of the shares of pixels M (m, n) with coefficients H."""
+        U = self.spectra
+        if self.weights is not None:
+            U = U * self.weights[:, None]
+            M = np.asarray(M) * self.weights[:, None]
+        # in the metric of the fit
+        return standard_errors(
+            self.spectra,
+            H,
+            column_residuals(U, M, H),
+            variability=variability,
+            stiffness=self.stiffness,
+            spread=self.spread,
+            weights=self.weights,
+        )
+
     def fit(self, M: ArrayLike, *, with_residuals: bool = False) -> Fit:
         """Return the coefficients, and what they leave of the pixels."""
-        fit = fit_soft_sum(self.spectra, M, self.stiffness, with_residuals=with_residuals)
+        fit = fit_soft_sum(
+            self.spectra,
+            M,
+            self.stiffness,
+            weights=self.weights,
+            with_residuals=with_residuals,
+        )
         is_zero = fit.squared_norms == 0
         if is_zero.any():
             fit.H[:, is_zero] = 0.0
@@ -210,18 +255,10 @@ def shares(
     """
     if illumination is None:
         illumination = Illumination.of(U, M)
-    fit = illumination.fit(M, with_residuals=return_std)
+    H = illumination.coefficients(M)
     if not return_std:
-        return as_shares(fit.H)
-    errors = standard_errors(
-        illumination.spectra,
-        fit.H,
-        np.sqrt(fit.squared_residuals),
-        variability=variability,
-        stiffness=illumination.stiffness,
-        spread=illumination.spread,
-    )
-    return as_shares(fit.H), errors
+        return as_shares(H)
+    return as_shares(H), illumination.standard_errors(M, H, variability)
 
 
 def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:
@@ -293,31 +330,80 @@ def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
     return factors
 
 
-def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float, float]:
-    """Return σ in units of the longest spectrum, and σ_b."""
-    r = U.shape[1]
-    # fewer pixels for many materials: a matrix is inverted for each
-    sample = evenly(np.flatnonzero(H.any(axis=0)), min(_SAMPLE, (1 << 28) // r**3))
-    unit = float(np.sqrt(squared_norms(U).max()))
-    U = U.astype(np.float64) / unit
-    H = H[:, sample].astype(np.float64)
-    weight = weight[sample]
-    present = H > 0
-    # as many materials as bands: the residual tells nothing
-    told = np.flatnonzero(present.sum(axis=0) < len(U))
-    # some hundred residuals tell enough, and fewer of many bands
-    told = evenly(told, min(500, (1 << 19) // len(U)))
-    if not told.size:
-        return 0.0, 0.0
-    columns = dense_columns(M, sample[told]).astype(np.float64)
-    residuals = columns / unit - U @ H[:, told]
-    noise = _noise(residuals, len(U) - present[:, told].sum(axis=0), weight[told])
-    # the variances of the sums of free coefficients, 1ᵀ(U_PᵀU_P)⁻¹1 for the materials P present
-    patterns, pattern = distinct_patterns(present.T)
-    inverses = inverses_of_patterns((U.T @ U)[None], patterns)
-    variances = noise * inverses.sum(axis=(1, 2))[pattern]
-    deviations = (H.sum(axis=0) - 1) ** 2
-    return math.sqrt(noise), _spread(deviations, variances, weight)
+class _Fitted(NamedTuple):
+    """Pixels fitted by free coefficients, in float64."""
+
+    U: Array  # (m, r), in units of the longest spectrum
+    H: Array  # (r, n)
+    weight: Array  # (n,): how many pixels each stands for
+    # of the materials present in the pixels: which, as patterns, and which pattern in each pixel
+    present: Array  # (p, r)
+    pattern: Array  # (n,)
+    inverses: Array  # (p, r, r): (U_PᵀU_P)⁻¹
+    # of some of the pixels, whose residuals tell of the noise
+    told: Array
+    residuals: Array  # (m, k)
+
+    @classmethod
+    def of(cls, U: Array, M: Any, weight: Array) -> "_Fitted":
+        """Fit the pixels M (m, n) that are not zero, or some of them."""
+        m, r = U.shape
+        H = nnls(U, M)
+        # fewer pixels for many materials: a matrix is inverted for each
+        sample = evenly(np.flatnonzero(H.any(axis=0)), min(_SAMPLE, (1 << 28) // r**3))
+        unit = float(np.sqrt(squared_norms(U).max()))
+        U = U.astype(np.float64) / unit
+        H = H[:, sample].astype(np.float64)
+        present, pattern = distinct_patterns((H > 0).T)
+        # as many materials as bands: the residual tells nothing
+        told = np.flatnonzero(present.sum(axis=1)[pattern] < m)
+        # fewer of many bands
+        told = evenly(told, min(_RESIDUALS, (1 << 19) // m))
+        columns = dense_columns(M, sample[told]).astype(np.float64)
+        return cls(
+            U=U,
+            H=H,
+            weight=weight[sample],
+            present=present,
+            pattern=pattern,
+            inverses=inverses_of_patterns((U.T @ U)[None], present),
+            told=told,
+            residuals=columns / unit - U @ H[:, told],
+        )
+
+    def band_weights(self) -> Array:
+        """Return one over the noise of each band, in units of the typical band, (m,)."""
+        m = len(self.U)
+        level = np.abs(self.residuals).sum(axis=1)
+        if not level.any():
+            return np.ones(m)
+        # outliers, such as pixels of a material that is missing, would tell of something else
+        squares = squared_norms(self.residuals / np.where(level > 0, level, 1.0)[:, None])
+        best = squares <= _median(squares, self.weight[self.told])
+        told = self.told[best]
+        weight = self.weight[told] / self.weight[told].mean()
+        pattern = self.pattern[told]
+        patterns = np.bincount(pattern, weight, minlength=len(self.present))
+        leverage = (self.U @ np.tensordot(patterns, self.inverses, 1) * self.U).sum(axis=1)
+        degrees = np.maximum(weight.sum() - leverage, 0.0)
+        sums = self.residuals[:, best] ** 2 @ weight
+        is_free = degrees > 0
+        typical = float(np.median(sums[is_free] / degrees[is_free]))
+        if not typical > 0:
+            return np.ones(m)
+        variances = (sums + _ALIKE * typical) / (degrees + _ALIKE)
+        return np.asarray(np.sqrt(typical / variances))
+
+    def noise_and_spread(self) -> tuple[float, float]:
+        """Return σ in units of the longest spectrum, and σ_b."""
+        if not self.told.size:
+            return 0.0, 0.0
+        degrees = len(self.U) - self.present.sum(axis=1)[self.pattern[self.told]]
+        noise = _noise(self.residuals, degrees, self.weight[self.told])
+        # the variances of the sums of free coefficients, 1ᵀ(U_PᵀU_P)⁻¹1 for the materials P present
+        variances = noise * self.inverses.sum(axis=(1, 2))[self.pattern]
+        deviations = (self.H.sum(axis=0) - 1) ** 2
+        return math.sqrt(noise), _spread(deviations, variances, self.weight)
 
 
 def _noise(residuals: Array, degrees: Array, weight: Array) -> float:

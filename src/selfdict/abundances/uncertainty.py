@@ -2,7 +2,8 @@
 
 A pixel contains its own variants of the materials, and noise: m = Σ_k h_k (u_k + δ_k) + ε. What is
 known of δ_k are the second moments C_k about u_k of the pixels of material k. The noise is
-independent in each band, with the same variance σ². Let P be the endmembers with a positive
+independent in each band, with the same variance σ², once bands have been multiplied by their
+weights. Let P be the endmembers with a positive
 coefficient, and B the inverse of U_PᵀU_P. To first order
 
     Δh = B U_Pᵀe,   e = ε + Σ_k h_k δ_k,   E(Uᵀe eᵀU) = σ² UᵀU + Σ_k h_k² Q_k =: N,   Q_k = UᵀC_kU,
@@ -33,32 +34,27 @@ from selfdict.kernels.columns import squared_norms
 
 @dataclass(frozen=True)
 class Variability:
-    """How pixels of the same material differ: their second moments between endmembers.
-
-    Let û_k be the endmembers scaled to length one, and C_k the second moments about û_k of the
-    pixels of material k, scaled to length one as well.
+    """How pixels of the same material differ from its endmember.
 
     Attributes
     ----------
-    products : (r, r, r) ndarray
-        û_iᵀ C_k û_j at [k, i, j].
-    traces : (r,) ndarray
-        The trace of C_k: about the squared spread, summed over the bands.
+    deviations : tuple of r ndarrays (m, k)
+        Pixels of each material less its endmember, all scaled to length one.
     """
 
-    products: Array
-    traces: Array
+    deviations: tuple[Array, ...]
 
-    @classmethod
-    def none(cls, r: int) -> "Variability":
-        """Return that of r endmembers that do not vary."""
-        return cls(np.zeros((r, r, r)), np.zeros(r))
-
-    def in_units_of(self, U: Array) -> "Variability":
-        """Return the same for endmembers with the lengths of the columns of U (m, r)."""
-        lengths = np.sqrt(squared_norms(U)).astype(np.float64)
-        scale = lengths[:, None, None] ** 2 * lengths[:, None] * lengths
-        return Variability(self.products * scale, self.traces * lengths**2)
+    def moments(self, U: Array, weights: Array) -> tuple[Array, Array]:
+        """Return Q_k (r, r, r) and tr C_k (r,) for endmembers U (m, r) and weights of the bands."""
+        lengths = np.sqrt(squared_norms(U))
+        weighted = weights[:, None] ** 2 * U
+        products = []
+        traces = []
+        for length, deviations in zip(lengths, self.deviations):
+            seen = length * (weighted.T @ deviations)
+            products.append(seen @ seen.T / deviations.shape[1])
+            traces.append(length**2 * (weights**2 @ (deviations**2).mean(axis=1)))
+        return np.stack(products), np.array(traces)
 
 
 def standard_errors(
@@ -70,6 +66,7 @@ def standard_errors(
     variability: Variability | None = None,
     stiffness: float = 0.0,
     spread: float = 0.0,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Return the standard error of each abundance, to first order.
 
@@ -80,7 +77,7 @@ def standard_errors(
     H : (r, n) array_like
         Their nonnegative least-squares coefficients; with ``kind="fcls"``, those that sum to one.
     residuals : (n,) array_like
-        ‖m_j − U h_j‖, see :func:`column_residuals`.
+        ‖W(m_j − U h_j)‖ with the weights W, see :func:`column_residuals`.
     kind : {"shares", "nnls", "fcls"}
         Whether the errors are those of coefficients divided by their sum, of coefficients, or of
         coefficients that sum to one.
@@ -89,6 +86,8 @@ def standard_errors(
     stiffness, spread : float
         The weight of the penalty on sums that differ from one, and the spread of the sums, as in
         :class:`Illumination`. By default the sums are free.
+    weights : (m,) array_like, optional
+        The weights of the bands in the fit; by default all are one.
 
     Returns
     -------
@@ -112,23 +111,28 @@ def standard_errors(
     norms = as_vector(residuals, H.shape[1], "residuals", np.float64)
     if kind not in ("shares", "nnls", "fcls"):
         raise InputError(f"kind must be 'shares', 'nnls' or 'fcls', got {kind!r}")
-    if variability is None:
-        variability = Variability.none(r)
-    if len(variability.traces) != r:
+    if variability is not None and len(variability.deviations) != r:
         raise InputError(
             f"variability must be that of {r} spectra, the columns of U; "
-            f"got {len(variability.traces)}"
+            f"got {len(variability.deviations)}"
         )
+    if weights is None:
+        weights = np.ones(len(U))
+    weights = as_vector(weights, len(U), "weights", np.float64)
     if H.min() < 0:
         raise InputError(f"H must not be negative, got {H.min():.3g}")
     # in units of the largest spectrum
-    unit = float(np.sqrt(squared_norms(U).max()))
+    unit = float(np.sqrt(squared_norms(weights[:, None] * U).max()))
     if unit == 0:
         raise InputError("U must not be zero")
     if np.isinf(stiffness):
         kind = "fcls"
         stiffness = 0.0
-    model = _ErrorModel(U.astype(np.float64) / unit, kind, variability, stiffness, spread)
+    U = U.astype(np.float64) / unit
+    products, traces = np.zeros((r, r, r)), np.zeros(r)
+    if variability is not None:
+        products, traces = variability.moments(U, weights)
+    model = _ErrorModel(U * weights[:, None], kind, products, traces, stiffness, spread)
     # the sums of the coefficients, which are divided by them; columns of zeros have no errors
     sums = H.sum(axis=0, dtype=np.float64)
     sums[sums == 0] = np.nan
@@ -179,11 +183,19 @@ class _ErrorModel:
     """What the errors of all columns have in common."""
 
     def __init__(
-        self, U: Array, kind: str, variability: Variability, stiffness: float, spread: float
+        self,
+        U: Array,
+        kind: str,
+        # Q_k and tr C_k of the variants of the endmembers
+        products: Array,
+        traces: Array,
+        stiffness: float,
+        spread: float,
     ) -> None:
         self.n_bands, r = U.shape
         self.kind = kind
-        self.variability = variability.in_units_of(U)
+        self.products = products
+        self.traces = traces
         self.stiffness = stiffness
         self.spread = spread
         # for fcls, DᵀD for the differences D to endmember k, at [k]
@@ -197,9 +209,9 @@ class _ErrorModel:
         self.gram = U.T @ U
 
         self.matrices = [self.gram]
-        self.varies = bool(variability.products.any() or variability.traces.any())
+        self.varies = bool(traces.any())
         if self.varies:
-            self.matrices += list(self.variability.products)
+            self.matrices += list(products)
         if stiffness > 0:
             self.matrices.append(np.ones_like(self.gram))
 
@@ -222,7 +234,7 @@ class _ErrorModel:
             of_rows=(products * rows[:, None]).sum(axis=3),
             mixed=(products @ of_sum[:, None, :, None])[..., 0],
             of_sum=np.einsum("pi,qij,pj->pq", of_sum, Q, of_sum),
-            inside=np.einsum("pij,kij->pk", inverses, self.variability.products),
+            inside=np.einsum("pij,kij->pk", inverses, self.products),
             degrees=np.where(degrees > 0, degrees, np.nan),
         )
 
@@ -234,7 +246,7 @@ class _ErrorModel:
         noise = residuals**2
         if self.varies:
             # what the variants do not explain
-            noise -= (squares * (self.variability.traces - known.inside[pattern])).sum(axis=1)
+            noise -= (squares * (self.traces - known.inside[pattern])).sum(axis=1)
         weights = [(np.maximum(noise, 0.0) / known.degrees[pattern])[:, None]]
         if self.varies:
             weights.append(squares)

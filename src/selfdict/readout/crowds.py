@@ -28,6 +28,7 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 
 _LEAST = 5  # fewer pixels do not tell how they scatter
 _SAMPLE = 10_000  # pixels of a group that are looked at; more would not tell more
+_ENTRIES = 1 << 18  # of pixels of a group that are kept to tell how they differ: 1 MiB
 _MOST_STEPS = 100  # towards the centre of a group
 _KEPT = 0.9  # of a normally distributed crowd is averaged; what is further out is an outlier
 
@@ -155,14 +156,12 @@ def _variance(deviations: Array) -> float:
 
 def variability_of(crowds: list[Crowd], directions: Array) -> Variability:
     """Return how the pixels of each crowd differ from a direction."""
-    products = []
-    traces = []
+    deviations = []
     for k, crowd in enumerate(crowds):
-        deviations = crowd.columns - directions[:, [k]]
-        seen = directions.T @ deviations
-        products.append(seen @ seen.T / deviations.shape[1])
-        traces.append(float(squared_norms(deviations).mean()))
-    return Variability(np.stack(products), np.array(traces))
+        at_most = max(250, _ENTRIES // len(directions))
+        columns = crowd.columns[:, evenly(np.arange(crowd.columns.shape[1]), at_most)]
+        deviations.append((columns - directions[:, [k]]).astype(np.float32))
+    return Variability(tuple(deviations))
 
 
 def alike_materials(
