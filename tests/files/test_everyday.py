@@ -1,7 +1,6 @@
 """Files as people have them: headers beside images, structs, wavelengths in a file of their own."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +9,7 @@ import spectral.io.envi as independent
 from scipy.io import savemat
 from sensor_files import envi_text, write_enmap, write_image, write_matlab_73, write_prisma
 
-import selfdict
 from selfdict import InputError
-from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, read_library, read_scene, valid_mask
 
 WAVELENGTH = np.array([450.0, 550.0, 650.0])
@@ -120,20 +117,6 @@ def test_wavelengths_that_are_given(tmp_path):
         read_scene(tmp_path / "cube.npy", wavelengths=tmp_path / "table.csv")
     with pytest.raises(InputError):
         read_scene(tmp_path / "cube.npy", wavelengths=[np.nan])
-
-
-@pytest.mark.parametrize("suffix", [".hspy", ".wdf"])
-def test_files_of_microscopes_are_for_hyperspy(tmp_path, suffix):
-    (tmp_path / f"map{suffix}").touch()
-    with pytest.raises(SceneError) as caught:
-        read_scene(tmp_path / f"map{suffix}")
-    # The lines that the message gives run, with a map as HyperSpy loads it: bands last.
-    scene = make_scene((12, 10), n_bands=20, n_endmembers=5, border=0, random_state=0).scene
-    signal = SimpleNamespace(data=scene.values.transpose(1, 2, 0))
-    hyperspy = SimpleNamespace(api=SimpleNamespace(load=lambda name: signal))
-    names = {"hyperspy": hyperspy, "selfdict": selfdict}
-    exec(caught.value.reason.partition("HyperSpy: ")[2], names)
-    assert names["result"].abundances.shape == (5, 12, 10)
 
 
 def test_a_table_with_a_spectrum_in_each_row(tmp_path):

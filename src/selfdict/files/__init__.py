@@ -2,8 +2,8 @@
 
 :mod:`selfdict.files.reader` starts the process, :mod:`selfdict.files.child` is what runs in it.
 One module for each container reads its files (``envi``, ``geotiff``, ``hdf5``, ``zarr_store``,
-``matlab_numpy``; ``find_cube`` finds the cube in the last three); ``products`` has a module for
-each sensor, ``libraries`` reads spectra. These modules use neither xarray nor dask, which take
+``matlab_numpy``; ``find_cube`` finds the cube in the last three); ``products`` describes those of
+sensors, ``libraries`` reads spectra. These modules use neither xarray nor dask, which take
 longer to import than most files to open.
 """
 

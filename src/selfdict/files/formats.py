@@ -46,8 +46,6 @@ _add("hdf5", "HDF5", "hdf5", ".h5", ".hdf5", ".he5", ".hdf")
 _add("zarr", "zarr", "zarr_store", ".zarr")
 _add("npy", "NumPy", "matlab_numpy", ".npy", ".npz")
 
-# Files of microscopes, which other packages read.
-_HYPERSPY_SUFFIXES = (".hspy", ".zspy", ".wdf", ".dm3", ".dm4", ".emd")
 # Modules that have registered formats or products, which the reader process must import.
 REGISTERING_MODULES: set[str] = set()
 
@@ -148,12 +146,6 @@ def format_by_suffix(path: Path) -> str:
     for name, format in reversed(FORMATS.items()):
         if suffix in format.suffixes:
             return name
-    if suffix in _HYPERSPY_SUFFIXES:
-        raise SceneError(
-            path,
-            f"{suffix} files are read with HyperSpy: signal = hyperspy.api.load({path.name!r}); "
-            "result = selfdict.unmix(signal.data, 5)",
-        )
     if any(is_plain_file(header) for header in header_names(path)):
         return "envi"
     raise SceneError(

@@ -1,4 +1,4 @@
-"""Products of sensors, a module for each: tables of where files keep what, and functions.
+"""Products of sensors: tables of where files keep what, and functions.
 
 Every module in this folder is imported, so that a new sensor is one file.
 """
