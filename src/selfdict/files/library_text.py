@@ -158,15 +158,14 @@ def _read_usgs(path: Path) -> Record:
         raise SceneError(path, "contains transmittances (TRAN), expected reflectances")
     values = _table(path, lines[1:], 1)[:, 0]
     values[values < DELETED_BELOW] = np.nan
-    tables = _nearest_tables(path, _WAVELENGTHS)
-    wavelength = _choose(tables, len(values), words[-2])
+    wavelength = _nearest_table(path, _WAVELENGTHS, len(values), words[-2])
     if wavelength is None:
         raise SceneError(
             path,
-            f"has {len(values)} values, but none of the {len(tables)} files …Wavelengths….txt "
-            "next to it or above it belongs to it",
+            f"has {len(values)} values, but no file …Wavelengths….txt next to it or above it "
+            "belongs to it",
         )
-    fwhm = _choose(_nearest_tables(path, _WIDTHS), len(values), words[-2])
+    fwhm = _nearest_table(path, _WIDTHS, len(values), words[-2])
     # The channels of neighbouring detectors overlap, so that they need not be in order.
     order = np.argsort(wavelength, kind="stable")
     if fwhm is not None:
@@ -175,26 +174,21 @@ def _read_usgs(path: Path) -> Record:
     return Record(" ".join(words[:-1]), words[0], values[order], wavelength[order], fwhm)
 
 
-def _nearest_tables(path: Path, kind: re.Pattern[str]) -> list[_Table]:
-    """Return the tables of a kind in the nearest of the three folders above a file."""
+def _nearest_table(
+    path: Path, kind: re.Pattern[str], n_values: int, spectrometer: str
+) -> Array | None:
+    """Return the table with as many values as a spectrum has, or None if it cannot be told."""
+    tables: list[_Table] = []
+    # The nearest of the three folders above the file that has any counts.
     for folder in path.absolute().parents[:3]:
-        tables = [table for table in _tables_in(folder) if kind.search(table.title)]
-        if tables:
-            return tables
-    return []
-
-
-def _choose(tables: list[_Table], n_values: int, spectrometer: str) -> Array | None:
-    """Return the table with as many values as a spectrum has, or None if it cannot be told.
-
-    The number comes first: spectra that were convolved to another sensor keep the name of the
-    spectrometer they were measured with.
-    """
+        if not tables:
+            tables = [table for table in _tables_in(folder) if kind.search(table.title)]
+    # The number comes first: spectra that were convolved to another sensor keep the name of the
+    # spectrometer they were measured with.
     fitting = [table for table in tables if len(table.values) == n_values]
     if len(fitting) > 1:
         # Three letters: the spectrometers ASDFR, ASDHR and ASDNG have one file, named ASD.
-        named = [table for table in fitting if spectrometer[:3] in table.title]
-        fitting = named or fitting
+        fitting = [table for table in fitting if spectrometer[:3] in table.title] or fitting
     if not fitting:
         return None
     for table in fitting[1:]:
