@@ -70,8 +70,6 @@ def pack(value: Any, memory: SharedMemory) -> str:
         nonlocal end
         if isinstance(entry, np.generic):
             return entry.item()
-        if not isinstance(entry, np.ndarray) or entry.dtype.kind not in "biuf":
-            return np.asarray(entry).astype(str).tolist()
         dtype = entry.dtype.newbyteorder("=")
         offset = end
         memory.array(entry.shape, dtype, offset)[...] = entry

@@ -4,10 +4,10 @@ import base64
 import json
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import zarr
 
 from selfdict._errors import InputError
@@ -55,15 +55,8 @@ def read_group(
         if dims is None:
             dims = [f"dim_{axis}" for axis in range(array.ndim)]
         _decode_fill_value(attrs, array)
-        variables[name] = Variable(
-            name,
-            array.shape,
-            np.dtype(array.dtype),
-            array.__getitem__,
-            tuple(dims),
-            attrs,
-            array.shards or array.chunks,
-        )
+        found = Variable.of(name, array, tuple(dims), attrs)
+        variables[name] = replace(found, chunks=array.shards or array.chunks)
     if not variables and isinstance(store, str):
         raise InputError("has no consolidated metadata, which a store on a server needs")
     return read_cube(variables, variable, layout)
