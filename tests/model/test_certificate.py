@@ -11,7 +11,7 @@ from selfdict import InputError, Problem, Solution, certify, conic, project_omeg
 from selfdict.datasets import make_mixtures
 from selfdict.model.memory_rows import row_scores
 from selfdict.model.penalties import Quadratic
-from selfdict.model.scores import FUSED_FEATURES
+from selfdict.model.scores import FUSED_FEATURES, TILE_COLUMNS
 
 
 def test_bound_of_the_constrained_model():
@@ -25,14 +25,13 @@ def test_bound_of_the_constrained_model():
 
 
 @pytest.mark.parametrize("m", [1, 6, 7, 8, 12, 14, FUSED_FEATURES, FUSED_FEATURES + 1])
-def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
+def test_scores_equal_the_whole_matrix_for_many_tiles(m):
     """Every way through the kernel, which works on 2 or 4 features at a time, and through BLAS."""
     rng = np.random.default_rng(0)
-    M, theta = rng.normal(size=(m, 301)), rng.normal(size=(m, 301))
+    n = 2 * TILE_COLUMNS + 301
+    M, theta = rng.normal(size=(m, n)), rng.normal(size=(m, n))
     w = np.abs(M).sum(axis=0)
     w[3] = 0.0
-    monkeypatch.setattr("selfdict.model.scores.TILE_ROWS", 30)
-    monkeypatch.setattr("selfdict.model.scores.TILE_COLUMNS", 70)
     np.testing.assert_allclose(
         row_scores(M, theta, w, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12
     )
