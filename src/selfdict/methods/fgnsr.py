@@ -156,7 +156,9 @@ class FGNSRMethod(Method):
         if mu is None:
             mu = choose_penalty(problem, self.n_components, deadline)
         problem = problem.changed(mu=mu, smooth=float(self.smooth) * mu)
-        return _within(solver, deadline).solve(problem, callback=self._report)
+        if deadline.left is not None:
+            solver = _with_settings(solver, max_seconds=deadline.left)
+        return solver.solve(problem, callback=self._report)
 
     def _gather_groups(
         self, points: Array, pixels: Array, sample_weight: Array | None, deadline: Deadline
@@ -256,7 +258,12 @@ def as_solver(
             names = ", ".join(["auto", *Solver.registered])
             raise InputError(f"solver must be one of {names}, or a Solver, got {solver!r}")
         solver = Solver.registered[solver]()
-    for name, value in (("tol", tol), ("max_seconds", max_seconds)):
+    return _with_settings(solver, tol=tol, max_seconds=max_seconds)
+
+
+def _with_settings(solver: Solver, **settings: float | None) -> Solver:
+    """Return the solver with settings in place of its own, except for those that are None."""
+    for name, value in settings.items():
         if value is None:
             continue
         if not hasattr(solver, name):
@@ -304,14 +311,3 @@ def _check(problem: Problem, solver: Solver, candidates: Candidates | None, smoo
         if problem.D is None:
             n_atoms = n_points
     solver.check_features(asked, max(n_points, n_atoms))
-
-
-def _within(solver: Solver, deadline: Deadline) -> Solver:
-    """Return the solver with the time that is left, if it has a limit."""
-    if deadline.left is None or not hasattr(solver, "max_seconds"):
-        return solver
-    seconds = deadline.left
-    if solver.max_seconds is not None:
-        seconds = min(seconds, solver.max_seconds)
-    limited: Solver = replace(solver, max_seconds=seconds)  # type: ignore[type-var]  # all are dataclasses
-    return limited
