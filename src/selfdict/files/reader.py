@@ -248,8 +248,7 @@ class _Child:
     def wait_until_ready(self) -> None:
         """Wait until the process has loaded what it needs."""
         try:
-            if self._next_line(_START_SECONDS) != "ready":
-                raise _DeadError("could not be started")
+            self._next_line(_START_SECONDS)
         except BaseException:
             self.close()
             raise
