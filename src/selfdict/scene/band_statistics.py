@@ -146,14 +146,21 @@ def _examine_bands(
     found |= {name: np.zeros(len(raw)) for name in ("sums", "squares")}
     found |= {"lowest": np.full(len(raw), np.inf), "highest": np.full(len(raw), -np.inf)}
     for band, stored in enumerate(raw):
-        values = stored[usual & _is_present(stored, nodata)]
+        values = stored
+        present = usual & _is_present(stored, nodata)
+        if not present.all():
+            values = stored[present]
         if values.size == 0:
             continue
-        physical = values.astype(np.float64) * gain[band] + offset[band]
+        lowest = values.min()
+        highest = values.max()
+        physical = values.astype(np.float64)
+        if gain[band] != 1 or offset[band] != 0:
+            physical = physical * gain[band] + offset[band]
         found["n_values"][band] = values.size
-        found["lowest"][band] = values.min()
-        found["highest"][band] = values.max()
-        found["n_highest"][band] = np.count_nonzero(values == values.max())
+        found["lowest"][band] = lowest
+        found["highest"][band] = highest
+        found["n_highest"][band] = np.count_nonzero(values == highest)
         found["n_negative"][band] = np.count_nonzero(physical < 0)
         found["sums"][band] = physical.sum()
         found["squares"][band] = physical @ physical
