@@ -109,10 +109,10 @@ def block_matrix(part: xr.DataArray, bands: Array) -> tuple[Array, Array]:
             M *= gain.astype(M.dtype)[:, None]
         if (offset != 0).any():
             M += offset.astype(M.dtype)[:, None]
+            valid &= M.any(axis=0)  # an offset may turn a pixel into zeros
         if is_scaled:
-            # The product of a large value and a large gain may leave the range of the dtype, and
-            # an offset may turn a pixel into zeros.
-            valid &= (np.abs(M) <= largest_size(M.dtype)).all(axis=0) & M.any(axis=0)
+            # The product of a large value and a large gain may leave the range of the dtype.
+            valid &= (np.abs(M) <= largest_size(M.dtype)).all(axis=0)
     return M, valid
 
 
