@@ -82,3 +82,11 @@ def test_a_pixel_of_numbers_too_small_to_compute_with_counts_as_zeros(dtype, sig
     assert preflight(scene).n_pixels == 3
     below = np.full((3, 1, 1), 1e-6, np.float16)  # the normal range of float16, not of the matrix
     assert valid_mask(build_scene(below)).values.all()
+
+
+def test_a_pixel_that_its_offset_makes_zero_is_left_out():
+    values = np.random.default_rng(0).integers(20, 90, (5, 2, 3)).astype(np.int16)
+    values[:, 1, 2] = 10
+    scene = build_scene(values, scale_factor=0.5, add_offset=-5.0)
+    assert np.argwhere(~valid_mask(scene).values).tolist() == [[1, 2]]
+    assert matrix(scene).shape == (5, 5)
