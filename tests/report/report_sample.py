@@ -23,11 +23,6 @@ def wavelengths_of(n_bands: int) -> np.ndarray:
     return np.linspace(400.0, 2500.0, n_bands)
 
 
-def make_scene_of(result: UnmixResult, **changes: Any) -> xr.DataArray:
-    """Return the scene of a result with other coordinates."""
-    return result.scene.assign_coords(**changes)
-
-
 def make_solution(n: int = 100, n_support: int = 10, **changes: Any) -> Solution:
     """Return a solution of n candidates, the first of which have the weights 1 to 0.1."""
     diagonal = np.zeros(n)

@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from report_sample import make_pixel_result, make_result, make_scene_of
+from report_sample import make_pixel_result, make_result
 
 from selfdict import InputError
 from selfdict._display import class_colours
@@ -30,7 +30,7 @@ def _close_figures():
 
 def test_scene_marks_the_pure_pixels():
     result = make_result()
-    ax = plot_scene(result, make_scene_of(result))
+    ax = plot_scene(result)
     marks = np.array([[line.get_ydata()[0], line.get_xdata()[0]] for line in ax.lines])
     np.testing.assert_array_equal(marks, result.pixels)
     assert [text.get_text() for text in ax.texts] == ["1", "2", "3"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import dask.array
 import numpy as np
 import pytest
-from report_sample import make_pixel_result, make_proof, make_result, make_scene_of
+from report_sample import make_pixel_result, make_proof, make_result
 
 from selfdict._display import class_colours, line_styles
 from selfdict.datasets import make_scene
@@ -18,7 +18,7 @@ from selfdict.scene import SceneError, unmix
 
 
 def page_of(result, **options):
-    return render_report(result, make_scene_of(result), **options)
+    return render_report(result, **options)
 
 
 def shows_nan(page):
@@ -45,7 +45,7 @@ def test_of_millions_of_pixels_some_rows_and_columns_are_read():
     assert maps.every == 3
     assert maps.abundances.shape == (3, 14, 20)
     np.testing.assert_array_equal(maps.of("residual"), result.residual.values[::3, ::3])
-    image, labels = maps.false_colour(make_scene_of(result))
+    image, labels = maps.false_colour()
     assert image.shape == (3, 14, 20)
     assert labels[0] == "Band 10 · 884.62 nm"
 
@@ -86,7 +86,7 @@ def test_bands_without_wavelength_are_numbered(unknown):
     np.testing.assert_array_equal(positions, good)
     assert label == "Band"
     assert band_labels(result.endmembers)[4] == f"Band {good[4]}"
-    assert not shows_nan(render_report(result, scene))
+    assert not shows_nan(render_report(result))
 
 
 def test_refers_to_nothing_outside():
@@ -104,7 +104,6 @@ def test_undecodable_names_can_be_written(tmp_path):
     result = replace(result, endmembers=result.endmembers.assign_coords(bands))
     path = write_report(
         result,
-        make_scene_of(result),
         tmp_path / "report.html",
         title="a\udcff\x1b[31m\u202eb",
         parameters={"File": "\udcff"},
@@ -119,9 +118,9 @@ def test_a_file_is_replaced_only_on_request(tmp_path):
     path = tmp_path / "report.html"
     path.write_text("mine")
     with pytest.raises(SceneError):
-        write_report(result, make_scene_of(result), path)
+        write_report(result, path)
     assert path.read_text() == "mine"
-    write_report(result, make_scene_of(result), path, overwrite=True)
+    write_report(result, path, overwrite=True)
     assert path.read_text().endswith("</html>\n")
 
 

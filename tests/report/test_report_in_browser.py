@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report_sample import make_comparison, make_pixel_result, make_result, make_scene_of
+from report_sample import make_comparison, make_pixel_result, make_result
 
 from selfdict.datasets import make_scene
 from selfdict.report import write_report
@@ -41,10 +41,8 @@ class Visit:
 def visit(browser, tmp_path):
     visits = []
 
-    def open_report(result, scene=None, width=1280, height=900, touch=False, **options):
-        if scene is None:
-            scene = make_scene_of(result)
-        path = write_report(result, scene, tmp_path / "report.html", **options)
+    def open_report(result, width=1280, height=900, touch=False, **options):
+        path = write_report(result, tmp_path / "report.html", **options)
         visits.append(Visit(browser, path, width, height, has_touch=touch, is_mobile=touch))
         return visits[-1].page
 
@@ -187,10 +185,13 @@ def test_names_are_data(visit):
     bands = {"band_name": ("band", [band] * 40)}
     rows = (replace(make_comparison()[0], method=HOSTILE),)
     result = make_result(crs=HOSTILE, notes=(HOSTILE,), comparison=rows)
-    result = replace(result, endmembers=result.endmembers.assign_coords(bands))
+    result = replace(
+        result,
+        endmembers=result.endmembers.assign_coords(bands),
+        scene=result.scene.assign_coords(bands),
+    )
     page = visit(
         result,
-        make_scene_of(result, **bands),
         title=HOSTILE,
         parameters={HOSTILE: HOSTILE},
         command=HOSTILE,
@@ -213,15 +214,14 @@ def chosen(page):
 
 @pytest.fixture(scope="module")
 def mixture():
-    """A scene whose pixels are mixtures with a little noise, and what was found in it."""
+    """What was found in a scene whose pixels are mixtures with a little noise."""
     truth = make_scene(shape=(24, 30), n_bands=50, n_endmembers=3, n_outliers=0, random_state=0)
-    return unmix(truth.scene, 3, random_state=0), truth.scene
+    return unmix(truth.scene, 3, random_state=0)
 
 
 @pytest.mark.parametrize("which", ["svg.image", "#dominant img", ".maps img", "#residual img"])
 def test_a_click_on_any_map_shows_the_pixel(visit, mixture, which):
-    result, scene = mixture
-    page = visit(result, scene)
+    page = visit(mixture)
     image = page.locator(which).first
     image.scroll_into_view_if_needed()
     box = image.bounding_box()
@@ -231,8 +231,8 @@ def test_a_click_on_any_map_shows_the_pixel(visit, mixture, which):
     )
     assert page.locator("#place").inner_text() == f"Row {row}, column {column}"
     shares, errors = chosen(page)
-    assert shares == pytest.approx(result.abundances.values[:, row, column], abs=0.02)
-    assert errors == pytest.approx(result.uncertainty.values[:, row, column], abs=0.02)
+    assert shares == pytest.approx(mixture.abundances.values[:, row, column], abs=0.02)
+    assert errors == pytest.approx(mixture.uncertainty.values[:, row, column], abs=0.02)
     # the cursor is at the same place on all maps
     places = {
         cross.evaluate("c => c.style.left + c.style.top") for cross in page.locator(".cross").all()
@@ -242,13 +242,13 @@ def test_a_click_on_any_map_shows_the_pixel(visit, mixture, which):
     # the spectrum, from the path that is drawn: its part in 3 + 8 directions
     numbers = page.locator("#spectrum .own").get_attribute("d").replace("M", "L").split("L")[1:]
     heights = 100 - np.array([float(point.split()[1]) for point in numbers])
-    bands = result.endmembers["band_number"].values - 1
-    spectrum = scene.values[bands, row, column]
+    bands = mixture.endmembers["band_number"].values - 1
+    spectrum = mixture.scene.values[bands, row, column]
     assert heights == pytest.approx(100 * spectrum / spectrum.max(), abs=4)
 
 
 def test_the_keyboard_chooses_moves_zooms_and_closes(visit, mixture):
-    page = visit(*mixture)
+    page = visit(mixture)
     page.locator("#dominant .frame").focus()
     page.keyboard.press("Enter")
     assert page.locator("#place").inner_text() == "Row 12, column 15"
@@ -264,7 +264,7 @@ def test_the_keyboard_chooses_moves_zooms_and_closes(visit, mixture):
 
 
 def test_taps_choose_zoom_and_close(visit, mixture):
-    page = visit(*mixture, width=390, height=844, touch=True)
+    page = visit(mixture, width=390, height=844, touch=True)
     page.locator("#dominant img").tap(position={"x": 3, "y": 3})
     assert page.locator("#place").inner_text() == "Row 0, column 0"
     page.get_by_role("button", name="Zoom in").tap()
@@ -275,7 +275,7 @@ def test_taps_choose_zoom_and_close(visit, mixture):
 
 
 def test_names_and_colours_are_kept_in_the_address(visit, mixture, browser):
-    page = visit(*mixture)
+    page = visit(mixture)
     page.locator("#edit summary").click()
     name = "Water <b>&amp;"
     page.locator('#edit [type="text"]').nth(1).fill(name)
@@ -303,9 +303,8 @@ def test_a_pixel_without_data_says_so(visit):
 
 
 def test_a_notebook_shows_the_same_page(browser, mixture, tmp_path):
-    result, _ = mixture
     path = tmp_path / "notebook.html"
-    path.write_text(result.explore()._repr_html_(), encoding="utf-8")
+    path.write_text(mixture.explore()._repr_html_(), encoding="utf-8")
     page = browser.new_page()
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -313,7 +312,7 @@ def test_a_notebook_shows_the_same_page(browser, mixture, tmp_path):
     inside = page.frame_locator("iframe")
     inside.locator("#dominant img").click(position={"x": 10, "y": 10})
     assert inside.locator("#place").inner_text() == "Row 0, column 0"
-    assert str(result.explore()).count("<h1>") == 1
+    assert str(mixture.explore()).count("<h1>") == 1
     assert faults == []
     page.close()
 

@@ -15,7 +15,6 @@ from report_sample import (
     make_pixel_result,
     make_proof,
     make_result,
-    make_scene_of,
     make_solution,
 )
 
@@ -120,9 +119,7 @@ def report_text(make) -> str:
     if make is averages:
         result = replace(result, comparison=make_comparison())
         options = {"command": "selfdict unmix cube.hdr -r 3"}
-    page = render_report(
-        result, make_scene_of(result), title="cube.hdr", parameters={"Seed": 0}, **options
-    )
+    page = render_report(result, title="cube.hdr", parameters={"Seed": 0}, **options)
     # the version changes with every release
     return re.sub(r"(?<=Made with selfdict )\S+\.\d+", "VERSION", text_of(page))
 

@@ -203,7 +203,7 @@ def test_no_picture_of_a_dead_band(dead):
     scene = changed(dead, 0, wavelength=None)
     for keep_bands in (False, True):
         result = unmix(scene, 2, method="spa", keep_bands=keep_bands)
-        image, labels = Maps(result).false_colour(scene)
+        image, labels = Maps(result).false_colour()
         assert f"Band {dead + 1}" not in labels
         assert (np.ptp(image, axis=(1, 2)) > 0).all()
 

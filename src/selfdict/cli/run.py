@@ -256,7 +256,6 @@ def unmix_into(
     }
     write_report(
         result,
-        scene,
         folder / "report.html",
         title=run.title,
         parameters=parameter_table(record),

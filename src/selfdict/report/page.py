@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from selfdict import __version__
 from selfdict._display import at_least, line_styles, percent, plain
@@ -27,7 +26,6 @@ from selfdict.scene.write import staged
 
 def write_report(
     result: UnmixResult,
-    scene: xr.DataArray,
     path: str | os.PathLike[str],
     *,
     overwrite: bool = False,
@@ -37,8 +35,8 @@ def write_report(
 
     Parameters
     ----------
-    result, scene
-        As in :func:`render_report`.
+    result : UnmixResult
+        The result of :func:`selfdict.scene.unmix`.
     path : str or path-like
         The file.
     overwrite : bool
@@ -51,7 +49,7 @@ def write_report(
     pathlib.Path
     """
     path = Path(path)
-    page = render_report(result, scene, **options)
+    page = render_report(result, **options)
     with staged(path, overwrite=overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
@@ -59,7 +57,6 @@ def write_report(
 
 def render_report(
     result: UnmixResult,
-    scene: xr.DataArray,
     *,
     title: str = "Scene",
     parameters: Mapping[str, Any] | None = None,
@@ -71,9 +68,7 @@ def render_report(
     Parameters
     ----------
     result : UnmixResult
-        The result of :func:`selfdict.scene.unmix`.
-    scene : xarray.DataArray (band, y, x)
-        The scene that was unmixed; three of its bands are read for the image.
+        The result of :func:`selfdict.scene.unmix`. Three bands of its scene are read for the image.
     title : str
         The name of the scene.
     parameters : mapping, optional
@@ -93,7 +88,7 @@ def render_report(
     >>> from selfdict.report import render_report
     >>> from selfdict.scene import unmix
     >>> scene = make_scene(shape=(20, 20), n_endmembers=3, random_state=0).scene
-    >>> page = render_report(unmix(scene, 3, method="spa"), scene, title="A test")
+    >>> page = render_report(unmix(scene, 3, method="spa"), title="A test")
     >>> "<h1>A test</h1>" in page
     True
     """
@@ -117,7 +112,7 @@ def render_report(
         parameters = result.parameters
     # Only files of this package are marked as safe; the template escapes every other value.
     page: str = environment.get_template("report.html.j2").render(
-        _variables(result, scene),
+        _variables(result),
         title=title,
         parameters=parameters,
         command=command,
@@ -148,7 +143,7 @@ class Page:
     """The report of a result, which a notebook shows in a frame; ``str()`` is its HTML."""
 
     def __init__(self, result: UnmixResult) -> None:
-        self._html = render_report(result, result.scene, title="Unmixing")
+        self._html = render_report(result, title="Unmixing")
 
     def __str__(self) -> str:
         return self._html
@@ -161,15 +156,15 @@ class Page:
         )
 
 
-def _variables(result: UnmixResult, scene: xr.DataArray) -> dict[str, Any]:
+def _variables(result: UnmixResult) -> dict[str, Any]:
     """Return the variables of the template that follow from the result and its scene."""
     maps = Maps(result)
     # All images take at most 2.6 MB of the page, and these with what is known of single pixels at
     # most 3.7 MB.
-    pictures, n_bytes = map_pictures(result, scene, maps, 2_600_000)
+    pictures, n_bytes = map_pictures(result, maps, 2_600_000)
     chart = _spectrum_chart(result)
     data = _script_data(result, chart)
-    data["pixels"] = packed_pixels(result, scene, maps, 3_700_000 - n_bytes)
+    data["pixels"] = packed_pixels(result, maps, 3_700_000 - n_bytes)
     data["pixels"]["inPercent"] = words.are_shares(result)
     height, width = maps.image(maps.valid).shape
     # The radius of a mark in pixels of the image, which the page scales to its width.

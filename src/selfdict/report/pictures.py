@@ -93,8 +93,9 @@ class Maps:
             return None
         return np.asarray(np.fmax.reduce(self.of("uncertainty"), axis=0))
 
-    def false_colour(self, scene: xr.DataArray) -> tuple[Array, list[str]]:
+    def false_colour(self) -> tuple[Array, list[str]]:
         """Return three sound bands, all that is read, as (3, y, x) in 0…1, and their labels."""
+        scene = self._result.scene
         sound = np.flatnonzero(self._result.preflight.sound)
         known = wavelengths(scene)
         if known is not None:
@@ -144,11 +145,9 @@ def colour_limit(maps: Array, known: Array, at_least: float = 0.0) -> float:
     return limit
 
 
-def map_pictures(
-    result: UnmixResult, scene: xr.DataArray, maps: Maps, most_bytes: int
-) -> tuple[dict[str, Any], int]:
+def map_pictures(result: UnmixResult, maps: Maps, most_bytes: int) -> tuple[dict[str, Any], int]:
     """Return the images of the scene and of all maps, as large as fit, and their size in bytes."""
-    image, image_labels = maps.false_colour(scene)
+    image, image_labels = maps.false_colour()
     while True:
         layers = _layers(result, maps)
         scene_png = _rgb_png(maps.image(image), maps.image(maps.valid))
@@ -243,19 +242,17 @@ def _data_address(picture: Any) -> str:
     return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
 
 
-def packed_pixels(
-    result: UnmixResult, scene: xr.DataArray, maps: Maps, most_bytes: int
-) -> dict[str, Any]:
+def packed_pixels(result: UnmixResult, maps: Maps, most_bytes: int) -> dict[str, Any]:
     """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
     height, width = maps.image(maps.valid).shape
     # Shares, errors, eight directions and three more numbers, each a byte that takes about 0.9
     # characters when it is compressed.
     n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
     every = max(1, round(math.sqrt(n_characters / most_bytes)))
-    packed = _packed(result, scene, maps, every)
+    packed = _packed(result, maps, every)
     while len(packed["bytes"]) > most_bytes:
         every += 1
-        packed = _packed(result, scene, maps, every)
+        packed = _packed(result, maps, every)
     return packed | {
         "scale": maps.image_scale,
         "height": height,
@@ -264,7 +261,7 @@ def packed_pixels(
     }
 
 
-def _packed(result: UnmixResult, scene: xr.DataArray, maps: Maps, every: int) -> dict[str, Any]:
+def _packed(result: UnmixResult, maps: Maps, every: int) -> dict[str, Any]:
     """Return every n-th row and column of the images as JSON takes it."""
     kept = slice(None, None, every)
     names = {"shares": "abundances", "errors": "uncertainty"}
@@ -279,9 +276,9 @@ def _packed(result: UnmixResult, scene: xr.DataArray, maps: Maps, every: int) ->
     spectra = _reference_spectra(result)
     directions = np.zeros((0, spectra.shape[1]))
     # Spectra are stored of a scene in memory: another pass over a file would take too long.
-    if scene.chunks is None:
+    if result.scene.chunks is None:
         scale, residuals, directions = _spectra_of_pixels(
-            result, scene, abundances, spectra, maps.image_scale * every
+            result, abundances, spectra, maps.image_scale * every
         )
         layers |= {"scale": scale, "residuals": residuals}
     described = []
@@ -316,12 +313,12 @@ def _reference_spectra(result: UnmixResult) -> Array:
 
 
 def _spectra_of_pixels(
-    result: UnmixResult, scene: xr.DataArray, abundances: Array, spectra: Array, every: int
+    result: UnmixResult, abundances: Array, spectra: Array, every: int
 ) -> tuple[Array, Array, Array]:
     """Return the scale of each fit, the residuals in their leading directions, and these."""
-    bands = np.isin(band_numbers(scene), result.endmembers["band_number"].values)
+    bands = np.isin(band_numbers(result.scene), result.endmembers["band_number"].values)
     kept = slice(None, None, every)
-    M, _ = block_matrix(scene.isel(y=kept, x=kept), bands)
+    M, _ = block_matrix(result.scene.isel(y=kept, x=kept), bands)
     H = abundances.reshape(len(abundances), -1)
     known = np.flatnonzero(np.isfinite(H).all(axis=0))
     sample = known[:: max(1, known.size // _N_PIXELS)]

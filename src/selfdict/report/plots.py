@@ -34,21 +34,19 @@ from selfdict.scene.identification import Match
 from selfdict.scene.result import UnmixResult
 
 
-def plot_scene(result: UnmixResult, scene: xr.DataArray, ax: Any = None) -> Any:
+def plot_scene(result: UnmixResult, ax: Any = None) -> Any:
     """Draw the false-colour image with the pure pixels marked and numbered.
 
     Parameters
     ----------
     result : UnmixResult
-    scene : xarray.DataArray (band, y, x)
-        The scene that was unmixed; three of its bands are read.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
     """
     ax = _axes(ax)
     maps = Maps(result)
     # A copy, since ``moveaxis`` returns a view and the pixels without data are painted over.
-    image = np.moveaxis(maps.false_colour(scene)[0], 0, -1).copy()
+    image = np.moveaxis(maps.false_colour()[0], 0, -1).copy()
     image[~maps.valid] = np.array(NO_DATA_RGB) / 255
     ax.imshow(image, interpolation="nearest")
     effects = optional("matplotlib.patheffects")
