@@ -32,11 +32,7 @@ _FACTS = {"n_bands": "bands_used", "n_valid": "pixels_with_data", "n_fitted": "p
 
 
 def run_record(
-    source: Source,
-    result: UnmixResult,
-    scene: xr.DataArray,
-    library: Path | None,
-    names: Path | None,
+    source: Source, result: UnmixResult, library: Path | None, names: Path | None
 ) -> dict[str, Any]:
     """Return what is needed to judge and to repeat the run."""
     record: dict[str, Any] = {
@@ -44,7 +40,7 @@ def run_record(
         "versions": _versions(),
         # In UTC, so that records of several machines can be put in order.
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "input": _input(source, scene),
+        "input": _input(source, result.scene),
         "library": _library(library),
         "names_library": _library(names),
         "parameters": _parameters(source, result),

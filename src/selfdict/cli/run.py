@@ -248,7 +248,7 @@ def unmix_into(
     if not already_written:
         write_maps(result, folder, format)
     stages.end("maps and exports")
-    record = run_record(run.source, result, scene, run.library, run.names)
+    record = run_record(run.source, result, run.library, run.names)
     record |= {
         "command": run.command,
         "threads": run.threads,
