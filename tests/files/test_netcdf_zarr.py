@@ -242,3 +242,14 @@ def test_a_store_that_is_one_array(tmp_path, version):
     array[:] = cube
     scene = read_scene(tmp_path / "bare.zarr", layout="bands-first")
     np.testing.assert_array_equal(scene.values, cube)
+
+
+def test_a_crs_that_only_its_parameters_tell(tmp_path):
+    path = write_scene(full_scene(), tmp_path / "cube.nc")
+    with h5py.File(path, "r+") as file:
+        for name in ("spatial_ref", "crs_wkt"):
+            del file["spatial_ref"].attrs[name]
+    assert crs_of(read_scene(path)).to_epsg() == 32633
+    with h5py.File(path, "r+") as file:
+        file["spatial_ref"].attrs["grid_mapping_name"] = "unheard_of"
+    assert crs_of(read_scene(path)) is None
