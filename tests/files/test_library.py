@@ -69,6 +69,16 @@ def test_every_format_gives_the_same_library(tmp_path):
         np.testing.assert_allclose(library.values, SPECTRA, rtol=1e-6)
 
 
+def test_one_spectrum(tmp_path):
+    np.savez(tmp_path / "row.npz", spectra=SPECTRA[:1], names=NAMES[:1], wavelength=WAVELENGTH)
+    np.savez(tmp_path / "atom.npz", D=SPECTRA[:1].T, names=NAMES[:1], materials=["clay"])
+    row = read_library(tmp_path / "row.npz")
+    assert row["wavelength"].values.tolist() == WAVELENGTH.tolist()
+    atom = read_library(tmp_path / "atom.npz")
+    assert atom["material"].item() == "clay"
+    np.testing.assert_array_equal(row.values, atom.values)
+
+
 def test_spectra_of_one_name_stay_apart_in_a_table(tmp_path):
     spectra = build_library(SPECTRA, ["quartz", "clay", "quartz"], WAVELENGTH).rename(
         spectrum="endmember"

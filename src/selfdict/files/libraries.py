@@ -13,7 +13,6 @@ from selfdict._errors import InputError, SceneError
 from selfdict.files import envi
 from selfdict.files.cube import Array, parse_floats
 from selfdict.files.library_text import DELETED_BELOW, Record, read_records
-from selfdict.files.matlab_numpy import load_archive
 from selfdict.files.paths import header_names, is_plain_file
 from selfdict.files.wavelengths import describe_bands, headings_of, parse_heading
 
@@ -120,24 +119,25 @@ def _numbered(n_spectra: int) -> list[str]:
 
 def _read_npz(path: Path) -> StoredLibrary:
     """Read arrays ``spectra`` or ``D``, ``names``, and what is known about bands."""
-    shapes = {name: variable.shape for name, variable in load_archive(path).items()}
-    with np.load(path, allow_pickle=False) as arrays:
-        matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
-        if not matrices or "names" not in arrays:
-            raise InputError("must contain 'names' and a matrix 'spectra' or 'D'")
-        values = arrays[matrices[0]]
-        names = arrays["names"].ravel().astype(np.str_).tolist()
-        # D is a dictionary, with its atoms as columns. Spectra are found by the number of names.
-        if values.shape[0] != len(names) or matrices[0] == "D":
-            values = values.T
-        listed = {}
-        for key, shape in shapes.items():
-            if parse_heading(key) is not None and shape == (values.shape[1],):
-                listed[key] = arrays[key]
-        material = None
-        if "materials" in arrays:
-            material = arrays["materials"].ravel().astype(np.str_).tolist()
-    library = StoredLibrary(values, names, material=material)
+    with np.load(path, allow_pickle=False) as stored:
+        used = [key for key in ("spectra", "D", "names", "materials") if key in stored]
+        used += [key for key in stored if parse_heading(key) is not None]
+        arrays = {key: stored[key] for key in used}
+    matrices = [key for key in ("spectra", "D") if key in arrays and arrays[key].ndim == 2]
+    if not matrices or "names" not in arrays:
+        raise InputError("must contain 'names' and a matrix 'spectra' or 'D'")
+    values = arrays[matrices[0]]
+    names = arrays["names"].ravel().astype(np.str_).tolist()
+    # D is a dictionary, with its atoms as columns. Spectra are found by the number of names.
+    if values.shape[0] != len(names) or matrices[0] == "D":
+        values = values.T
+    library = StoredLibrary(values, names)
+    if "materials" in arrays:
+        library.material = arrays["materials"].ravel().astype(np.str_).tolist()
+    listed = {}
+    for key, each in arrays.items():
+        if parse_heading(key) is not None and each.shape == values.shape[1:]:
+            listed[key] = each
     _add_bands(library, listed)
     return library
 

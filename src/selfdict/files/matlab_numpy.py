@@ -71,7 +71,7 @@ def _list_variables(path: Path) -> dict[str, Variable]:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         return {path.stem: Variable.of(path.stem, mapped, ())}
     if suffix == ".npz":
-        return load_archive(path)
+        return _load_archive(path)
     with path.open("rb") as file:
         start = file.read(520)
     # MATLAB puts a text of 512 bytes before the HDF5 file, other software does not.
@@ -80,7 +80,7 @@ def _list_variables(path: Path) -> dict[str, Variable]:
     return _matlab_variables(path)
 
 
-def load_archive(path: Path) -> dict[str, Variable]:
+def _load_archive(path: Path) -> dict[str, Variable]:
     """Return the numeric arrays of an ``.npz``."""
     variables = {}
     arrays = np.load(path, allow_pickle=False)
