@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.sparse import csc_array
 
-from feasible import random_point
+from feasible import assert_feasible, random_point
 from fuzz.exact import LONG, Exact
 from selfdict import (
     Candidates,
@@ -188,7 +188,8 @@ def small_bounds(seed):
 def largest_excess(seed):
     """Return by how much a bound exceeds an attained objective, relative to it, and what it was.
 
-    A point outside of Ω that is certified counts as an infinite excess.
+    Other failures count as an infinite excess: a point outside of Ω that is certified, a bound that
+    is worth little, and an objective that is not attained.
     """
     rng = np.random.default_rng(seed)
     problem, M, options, kind = random_problem(rng)
@@ -204,6 +205,10 @@ def largest_excess(seed):
         excess = float((LONG(solution.dual_bound) - attained) / max(attained, LONG(1e-300)))
         if excess > worst:
             worst, by = excess, name
+        assert_feasible(solution)
+        own = exact.objective(solution.toarray(), solution.diagonal)
+        if own > solution.objective + 1e-12 * max(of_zero, own):
+            worst, by = np.inf, f"{name}: an objective that is not attained"
         # a bound that holds may still be worth little
         is_plain = name == "certify" and "w" not in options
         if is_plain and exact.dual(solution.toarray()) > solution.dual_bound + 1e-3 * of_zero:
