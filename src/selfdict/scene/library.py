@@ -185,15 +185,12 @@ class ResampledLibrary:
         The remaining spectra and bands, without missing values.
     bands : (n_bands,) ndarray of bool
         Which bands of the scene remain.
-    spectra : (n_spectra,) ndarray of bool
-        Which spectra of the library remain.
     notes : tuple of str
         What was left out.
     """
 
     library: xr.DataArray
     bands: Array
-    spectra: Array
     notes: tuple[str, ...]
 
 
@@ -268,7 +265,7 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
             f"{np.sum(~spectra)} of {len(spectra)} spectra of the library are left out, which do "
             "not cover the bands of the scene"
         )
-    return ResampledLibrary(kept, bands, spectra, tuple(notes))
+    return ResampledLibrary(kept, bands, tuple(notes))
 
 
 def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
@@ -286,8 +283,7 @@ def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
     # If neither has wavelengths, nothing could be compared.
     if "wavelength" in library.coords or "wavelength" in scene.coords:
         notes = (f"{missing} has no wavelengths: its {n_bands} bands are matched one to one",)
-    all_spectra = np.ones(library.sizes["spectrum"], dtype=bool)
-    return ResampledLibrary(library, np.ones(n_bands, dtype=bool), all_spectra, notes)
+    return ResampledLibrary(library, np.ones(n_bands, dtype=bool), notes)
 
 
 def _range_of(data: xr.DataArray) -> str:
