@@ -82,7 +82,6 @@ def make_result(
         "crs": None,
         "abundances": _map(parts / parts.sum(axis=0) + nothing),
         "residual": _map(0.1 * pattern(*shape) + nothing),
-        "valid": _map(valid),
         "relative_error": 0.0314,
         "solution": make_solution(),
         "solution_pixels": None,

@@ -68,7 +68,7 @@ def test_a_notebook_shows_the_figure_of_plot(result):
     assert len(page) < 150_000
     many = np.zeros((3, 2000, 1500), dtype=np.float32)
     maps = xr.DataArray(many, dims=("endmember", "y", "x"))
-    large = replace(result, abundances=maps, residual=maps[0], valid=maps[0] == 0, uncertainty=None)
+    large = replace(result, abundances=maps, residual=maps[0], uncertainty=None)
     assert len(large._repr_html_()) < 150_000
 
 

@@ -79,7 +79,7 @@ class Maps:
     @property
     def valid(self) -> Array:
         """Where there is data, (y, x) of bool."""
-        return np.asarray(self.of("valid"))
+        return np.asarray(np.isfinite(self.of("residual")))
 
     @property
     def abundances(self) -> Array:

@@ -33,10 +33,8 @@ _VALUES = {
     "uncertainty": "uncertainty",
     "brightness": "brightness",
     "residual": "residual",
-    "valid": "valid",
 }
 _OF_ENDMEMBERS = ("abundances", "uncertainty")  # one layer for each
-_NOT_STORED = ("valid", "errors")  # the residual of a pixel that is not valid is NaN
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,6 @@ class FitBlock:
         else:
             values, totals = self.fit(M, pixels)
             maps = {name: _on_grid(each, valid, shape) for name, each in values.items()}
-            maps["valid"] = valid.reshape(shape)
             errors = values["errors"]
             found = np.flatnonzero(errors > outlier_limit(errors))
             # evenly, so that there are some of every place
@@ -132,7 +129,6 @@ class FitBlock:
         maps = {
             "abundances": np.full((r, *shape), np.nan, dtype),
             "residual": np.full(shape, np.nan, dtype),
-            "valid": np.zeros(shape, dtype=bool),
             "errors": np.full(shape, np.nan, dtype),  # ‖m − U h‖, which no result has
         }
         if self.with_uncertainty:
@@ -298,7 +294,7 @@ def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> 
 
     rows, columns = blocks(plan.scene)[0]
     for name, values in task.empty_maps((1, 1)).items():
-        if name in _NOT_STORED:
+        if name not in _VALUES:
             continue
         # Never computed: only its shape, dtype and chunks are written.
         leading = values.shape[:-2]
@@ -314,7 +310,7 @@ def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> 
 
 def _write_block(folder: Path, block: Block, maps: dict[str, Array]) -> None:
     for name, values in maps.items():
-        if name in _NOT_STORED:
+        if name not in _VALUES:
             continue
         # Stores have bands.
         bands = values.reshape(-1, *values.shape[-2:])
@@ -331,8 +327,6 @@ def _stored_maps(folder: Path) -> dict[str, Any]:
             maps[name] = read_scene(store).data
             if name not in _OF_ENDMEMBERS:
                 maps[name] = maps[name][0]
-    # Only the residual tells valid pixels apart: it is NaN for the others.
-    maps["valid"] = ~np.isnan(maps["residual"])
     return maps
 
 

@@ -66,8 +66,6 @@ class UnmixResult:
         (``parameters["abundances"]`` says which); NaN where there is no data.
     residual : xarray.DataArray (y, x)
         ‖m − U h‖ / ‖m‖ of each pixel for its coefficients h; NaN where there is no data.
-    valid : xarray.DataArray (y, x) of bool
-        The pixels used.
     relative_error : float
         ‖M − U H‖_F / ‖M‖_F over all valid pixels as they are in the file, for the endmembers U and
         the same H as in ``residual``; a fraction.
@@ -141,7 +139,6 @@ class UnmixResult:
     crs: str | None
     abundances: xr.DataArray
     residual: xr.DataArray
-    valid: xr.DataArray
     relative_error: float
     solution: Solution | None
     solution_pixels: Array | None
@@ -248,7 +245,12 @@ class UnmixResult:
     def indices(self) -> Array:
         """The positions of ``pixels`` in the scene, counted row by row from 0, (r,)."""
         rows, columns = self.pixels.T
-        return np.asarray(rows * self.valid.sizes["x"] + columns)
+        return np.asarray(rows * self.residual.sizes["x"] + columns)
+
+    @property
+    def valid(self) -> xr.DataArray:
+        """The pixels used, which are those with a residual, (y, x) of bool."""
+        return self.residual.notnull().drop_attrs().rename("valid")
 
     @property
     def n_valid(self) -> int:
