@@ -132,8 +132,7 @@ def clip_row(problem: Problem, row: int, gate: float, entries: Array) -> None:
     """Clip a row of X (n,) to the limits that its gate sets, in place and in its dtype."""
     limit = row_limits(problem, row, gate)
     rounded = limit.astype(entries.dtype)
-    is_above = rounded > limit
-    rounded[is_above] = np.nextafter(rounded[is_above], entries.dtype.type(0))
+    np.nextafter(rounded, entries.dtype.type(0), out=rounded, where=rounded > limit)
     np.clip(entries, 0, rounded, out=entries)
     if problem.D is None:
         entries[row] = gate
