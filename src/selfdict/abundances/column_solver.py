@@ -183,7 +183,9 @@ def check_part(M: Array, start: int, stop: int, squares: Array) -> None:
         check_columns(M[:, start:stop], first=start)
 
 
-def with_digits(squares: Array, norms: Array, U: Array, M: Array, H: Array) -> Array:
+def with_digits(
+    squares: Array, norms: Array, U: Array, M: Array, H: Array, weights: Array | None = None
+) -> Array:
     """Return squared residuals of columns M; those that are small are formed once more, from M."""
     few: Any = np.flatnonzero(squares <= _SMALL_SHARE * norms)
     if few.size == 0:
@@ -191,5 +193,7 @@ def with_digits(squares: Array, norms: Array, U: Array, M: Array, H: Array) -> A
     if few.size == squares.size:
         few = slice(None)
     residuals = dense_columns(M, few).astype(np.float64) - U @ H[:, few]
+    if weights is not None:
+        residuals *= weights[:, None]
     squares[few] = np.einsum("ij,ij->j", residuals, residuals)
     return squares

@@ -223,8 +223,10 @@ def _check_start(H0: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
     return H0
 
 
-def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike) -> Array:
-    """Return ‖m_j − U h_j‖₂ for every column, without holding M − U H.
+def column_residuals(
+    U: ArrayLike, M: ArrayLike, H: ArrayLike, *, weights: Array | None = None
+) -> Array:
+    """Return ‖W(m_j − U h_j)‖₂ for every column, without holding M − U H.
 
     The residual itself is formed, a block of columns at a time in float64. The faster formula
     ‖m‖² − 2 hᵀUᵀm + hᵀUᵀU h loses all digits below 1e-8 ‖m‖. It is used only for sparse columns
@@ -236,6 +238,8 @@ def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike) -> Array:
     M : (m, n) array_like or sparse array
         May be a ``np.memmap``.
     H : (r, n) array_like
+    weights : (m,) ndarray, optional
+        The diagonal of W, by default ones; for dense M.
 
     Returns
     -------
@@ -262,7 +266,7 @@ def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike) -> Array:
             mixed = np.einsum("jk,kj->j", part.T @ U, H[:, columns])
             fitted = np.einsum("kj,kj->j", (U.T @ U) @ H[:, columns], H[:, columns])
             squares[columns] = norms - 2 * mixed + fitted
-        squares[columns] = with_digits(squares[columns], norms, U, part, H[:, columns])
+        squares[columns] = with_digits(squares[columns], norms, U, part, H[:, columns], weights)
 
     for_parts(task, M)
     if not np.isfinite(squares).all():

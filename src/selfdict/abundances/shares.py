@@ -151,15 +151,10 @@ class Illumination:
         self, M: ArrayLike, H: Array, variability: Variability | None = None
     ) -> Array:
         """Return the standard errors of the shares of pixels M (m, n) with coefficients H."""
-        U = self.spectra
-        if self.weights is not None:
-            U = U * self.weights[:, None]
-            M = np.asarray(M) * self.weights[:, None]
-        # in the metric of the fit
         return standard_errors(
             self.spectra,
             H,
-            column_residuals(U, M, H),
+            column_residuals(self.spectra, M, H, weights=self.weights),
             variability=variability,
             stiffness=self.stiffness,
             spread=self.spread,
