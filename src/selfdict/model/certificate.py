@@ -198,9 +198,11 @@ class DenseResidual(Residual):
             columns, X = part(start, stop)
             np.subtract(columns, atoms @ X, out=R[:, start:stop])
 
-        # slices of columns, so that the bits do not depend on the number of threads
+        # Slices of columns, so that the bits do not depend on the number of threads. They stay in
+        # cache, and the copies of X are small beside an X of which all rows are open.
+        columns_per_slice = 512
         with single_threaded_blas():
-            for_slices(task, R.shape[1], 4096)
+            for_slices(task, R.shape[1], columns_per_slice)
         return R
 
     def _error(self) -> float:
