@@ -115,10 +115,12 @@ class GradientData:
         return project_omega(rows, self.w, np.full(len(X), self.gate_column))
 
     def coefficients(self, rows: Array, support: Array) -> Array:
-        """Return rows of the iterate as rows of X: without gates, for data as they were given."""
-        X = rows[:, : len(self.column_scale)] * self.row_scale[support, None]
+        """Turn rows of the iterate into rows of X: without gates, for data as they were given."""
+        # in place: there may be as many rows as points
+        X = rows[:, : len(self.column_scale)]
+        X *= self.row_scale[support, None]
         X /= self.column_scale
-        return X
+        return np.ascontiguousarray(X)
 
 
 class Iteration:
@@ -350,17 +352,19 @@ class Iteration:
     def solution(self, status: Status) -> Solution:
         """Return the current point, not certified yet."""
         diagonal = self.diagonal.copy()
+        objective = self.objective
         support = np.flatnonzero(diagonal)
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
         problem = self.problem.with_mu(self.mu)
         coef = self.data.coefficients(self.Y[support], support)
+        del self.Y  # makes room for the certificate
         # projections end in Ω up to rounding errors in the precision of the data
         clip_to_gates(problem, support, diagonal[support], coef)
         return Solution(
             support=support,
             coef=coef,
             diagonal=diagonal,
-            objective=self.objective,
+            objective=objective,
             problem=problem,
             n_iter=len(self.history) - 1,
             status=status,
