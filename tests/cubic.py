@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict import Problem
-from selfdict.model.penalties import Penalty
+from selfdict.model.dual import Penalty
 
 
 @dataclass(frozen=True, eq=False)

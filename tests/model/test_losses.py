@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfdict import Huber, InputError, Squared, Weighted
-from selfdict.model.dual import search_scaling
+from selfdict.model.dual import Quadratic, search_scaling
 from selfdict.model.losses import as_loss
-from selfdict.model.penalties import Quadratic
 
 LOSSES = [
     Squared(),

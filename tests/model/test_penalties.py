@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cubic import Cubic, CubicProblem
 from selfdict import Problem, Status, WorkingSet, certify, mu_heuristic
 from selfdict.datasets import make_mixtures
-from selfdict.model.penalties import Quadratic
+from selfdict.model.dual import Quadratic
 
 PRICES = np.array([0.3, 1.0, 2.0])
 PENALTIES = {

@@ -13,7 +13,7 @@ from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.certificate import residual_of
-from selfdict.model.penalties import Quadratic
+from selfdict.model.dual import Quadratic
 from selfdict.solvers import search
 from selfdict.solvers.descent import StallRule, find_penalty
 from selfdict.solvers.gates import Gates, Screening, box_minimiser, violating_rows

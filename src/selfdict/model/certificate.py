@@ -18,11 +18,10 @@ from selfdict._validation import Array
 from selfdict.compute.device import Device, choose_device, multiply
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.model.dual import DualTerms, dot_error
+from selfdict.model.dual import DualTerms, Quadratic, dot_error
 from selfdict.model.losses import Loss
 from selfdict.model.memory_rows import row_scores
 from selfdict.model.omega import TOLERANCE, into_omega
-from selfdict.model.penalties import Quadratic
 from selfdict.model.score_bounds import DECIDED
 from selfdict.model.scores import summation_depth
 from selfdict.model.solution import Solution, consistent_bound, problem_of

@@ -23,8 +23,8 @@ from selfdict._validation import (
 )
 from selfdict.compute.device import Device
 from selfdict.kernels.columns import column_norms
+from selfdict.model.dual import Penalty, Quadratic
 from selfdict.model.losses import Loss, Squared, as_loss
-from selfdict.model.penalties import Penalty, Quadratic
 
 if TYPE_CHECKING:
     from selfdict.model.solution import Reduction

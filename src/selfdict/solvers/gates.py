@@ -15,8 +15,7 @@ from selfdict._validation import Array
 from selfdict.columns.protocol import Columns
 from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.gates import FREE, GATE, ZERO, fit_columns
-from selfdict.model.dual import DualTerms
-from selfdict.model.penalties import Penalty
+from selfdict.model.dual import DualTerms, Penalty
 from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds
 
 
