@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.measuring import SCENES, memory_status, quickest, read_matrix
 from selfdict import Solution, fast_gradient, mu_heuristic, working_set
 from selfdict.datasets import make_mixtures
-from selfdict.model import memory_rows
+from selfdict.model import score_bounds
 from selfdict.model.problem import jitter
 from selfdict.model.score_bounds import ScoreBounds
 
@@ -201,12 +201,12 @@ def recorded_bounds() -> Iterator[list[dict[str, int]]]:
 @contextmanager
 def no_bounds() -> Iterator[None]:
     """Let every row be scored exactly."""
-    fewest = memory_rows.FEWEST_ROWS
-    memory_rows.FEWEST_ROWS = 10**12
+    fewest = score_bounds.FEWEST_ROWS
+    score_bounds.FEWEST_ROWS = 10**12
     try:
         yield
     finally:
-        memory_rows.FEWEST_ROWS = fewest
+        score_bounds.FEWEST_ROWS = fewest
 
 
 def draw_growth(

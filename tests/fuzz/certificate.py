@@ -32,7 +32,7 @@ from selfdict import (
     certify,
     lift,
 )
-from selfdict.model import memory_rows
+from selfdict.model import score_bounds
 
 
 def random_problem(rng):
@@ -182,7 +182,7 @@ def small_bounds(seed):
         sizes["FEWEST_ROWS"] = 1
     if seed % 4 == 1:
         sizes["FEWEST_ROWS_FOR_CLUSTERS"] = 1
-    return patch.multiple(memory_rows, **sizes)
+    return patch.multiple(score_bounds, **sizes)
 
 
 def largest_excess(seed):

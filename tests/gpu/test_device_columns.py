@@ -13,7 +13,7 @@ from selfdict.columns.memory import MemoryColumns
 from selfdict.compute.device import long_gram
 from selfdict.gpu import bounded_fit
 from selfdict.kernels import gates as cpu
-from selfdict.model.memory_rows import MemoryRows
+from selfdict.model.score_bounds import MemoryRows
 
 triton_gates = pytest.importorskip("selfdict.gpu.triton_gates")
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

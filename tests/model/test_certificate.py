@@ -10,7 +10,7 @@ import naive
 from selfdict import InputError, Problem, Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
 from selfdict.model.dual import Quadratic
-from selfdict.model.memory_rows import row_scores
+from selfdict.model.score_bounds import row_scores
 from selfdict.model.scores import FUSED_FEATURES, TILE_COLUMNS
 
 

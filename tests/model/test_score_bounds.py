@@ -8,19 +8,18 @@ from hypothesis import strategies as st
 import naive
 from selfdict import Problem, Solution, WorkingSet, certify, mu_heuristic
 from selfdict.datasets import make_mixtures
-from selfdict.model import memory_rows, score_bounds
-from selfdict.model.memory_rows import DenseSums, MemoryRows
-from selfdict.model.score_bounds import DECIDED, ScoreBounds, Step
+from selfdict.model import score_bounds
+from selfdict.model.score_bounds import DECIDED, DenseSums, MemoryRows, ScoreBounds, Step
 from selfdict.model.scores import Metric, MetricSums
 
 
 @pytest.fixture
 def bounds_always(monkeypatch):
     """Use bounds of all kinds for problems of any size."""
-    monkeypatch.setattr(memory_rows, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(memory_rows, "FEWEST_ROWS_FOR_CLUSTERS", 1)
+    monkeypatch.setattr(score_bounds, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(score_bounds, "FEWEST_ROWS_FOR_CLUSTERS", 1)
     monkeypatch.setattr(score_bounds, "FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS", 1)
-    monkeypatch.setattr(memory_rows, "COLUMNS_PER_FEATURE", 0)
+    monkeypatch.setattr(score_bounds, "COLUMNS_PER_FEATURE", 0)
 
 
 def exact_sums(D, v, theta):
@@ -138,7 +137,7 @@ def test_optimum_and_bound_are_those_without_score_bounds(monkeypatch, dtype, gi
         problem = problem.changed(p=np.where(rng.random(240) < 0.3, np.inf, 1.0))
     bounded = WorkingSet(tol=1e-10).solve(problem)
     certified = certify(bounded)
-    monkeypatch.setattr(memory_rows, "FEWEST_ROWS", 10**9)
+    monkeypatch.setattr(score_bounds, "FEWEST_ROWS", 10**9)
     exhaustive = WorkingSet(tol=1e-10).solve(problem)
     rel = max(1e-9, float(np.finfo(dtype).eps))
     assert bounded.objective == pytest.approx(exhaustive.objective, rel=rel)
@@ -155,5 +154,5 @@ def test_bound_of_a_small_residual_is_that_without_score_bounds(monkeypatch):
     problem = Problem(M, 0.5)
     solution = Solution.from_matrix(0.98 * np.eye(60), problem)
     bounded = certify(solution).dual_bound
-    monkeypatch.setattr(memory_rows, "FEWEST_ROWS", 10**9)
+    monkeypatch.setattr(score_bounds, "FEWEST_ROWS", 10**9)
     assert bounded == pytest.approx(certify(solution).dual_bound, rel=1e-12)

@@ -26,9 +26,8 @@ from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.gates import FREE, GATE
 from selfdict.model.dual import DualTerms, scores_from_above
-from selfdict.model.memory_rows import DenseSums, MemoryRows
-from selfdict.model.score_bounds import UnitRows
-from selfdict.model.scores import MetricSums, Projection
+from selfdict.model.score_bounds import DenseSums, MemoryRows
+from selfdict.model.scores import MetricSums, Projection, UnitRows
 
 # what a pass returns for some columns: numbers, arrays and tuples, which are added
 Sums = TypeVar("Sums", bound=tuple[object, ...])
@@ -234,11 +233,8 @@ class BlockMultiplier:
         sums = partial(DenseSums.projected_sums, projection=projection, coordinates=coordinates)
         return self._total(sums)
 
-    def rough_sums(self, rows: UnitRows, reach: float) -> Array:
-        return self._total(partial(_rough_sums, rows=rows))
-
-    def exact_sums(self, rows: UnitRows) -> Array:
-        return self._total(partial(DenseSums.exact_sums, rows=rows))
+    def row_sums(self, rows: UnitRows, reach: float, rough: bool) -> Array:
+        return self._total(partial(_row_sums, rows=rows, rough=rough))
 
     def _total(self, function: Callable[[DenseSums], Array]) -> Array:
         """Return the sums, over all columns, of what a function returns for some of θ."""
@@ -248,10 +244,8 @@ class BlockMultiplier:
     def scores(self, rows: Array | None, rough: bool) -> Array:
         if rows is None:
             rows = np.arange(len(self.rows.v))
-        unit = self.rows.unit(rows)
-        if rough:
-            return self.rows.lengths[rows] * self.rough_sums(unit, self._metric.total)
-        return self.rows.lengths[rows] * self.exact_sums(unit)
+        sums = self.row_sums(self.rows.unit(rows), self._metric.total, rough)
+        return np.asarray(self.rows.lengths[rows] * sums)
 
     def dual_terms(self, scores: Array, atom_lengths: Array) -> DualTerms:
         n_features, n_columns = self.shape
@@ -282,10 +276,10 @@ def _of_multiplier(function: Callable[[DenseSums], Array], fit: MemoryFit) -> tu
     return (function(DenseSums(fit.residual() * fit.columns.w)),)
 
 
-def _rough_sums(theta: DenseSums, rows: UnitRows) -> Array:
-    """Return the sums of rows, from above, in float32."""
+def _row_sums(theta: DenseSums, rows: UnitRows, rough: bool) -> Array:
+    """Return the sums of rows over some of the columns."""
     reach = float(np.sqrt(squared_norms(theta.theta)).sum())
-    return theta.rough_sums(rows, reach)
+    return theta.row_sums(rows, reach, rough)
 
 
 MAX_BYTES = 2**28  # of one process; what would exceed them is not kept

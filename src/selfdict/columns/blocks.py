@@ -7,9 +7,15 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.model.memory_rows import RowClusters, bounds_by_clusters
-from selfdict.model.score_bounds import ColumnSums, Step, UnitRows
-from selfdict.model.scores import Metric, positive_sums, summation_depth
+from selfdict.model.score_bounds import ColumnSums, Step
+from selfdict.model.scores import (
+    Metric,
+    RowClusters,
+    UnitRows,
+    bounds_by_clusters,
+    positive_sums,
+    summation_depth,
+)
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -101,8 +107,6 @@ def _positions(known: Array, indices: Array) -> tuple[Array, Array]:
 class BlockRows:
     """The columns of blocks as rows of X, in clusters; w and norms (n,) are ℓ1 and ℓ2 norms."""
 
-    fewest_for_clusters = 0
-
     def __init__(self, M: BlockMatrix, w: Array, norms: Array, clusters: RowClusters) -> None:
         self.M = M
         self.v = w
@@ -113,7 +117,7 @@ class BlockRows:
     def worthwhile(self, n_columns: int) -> bool:
         return True  # there is no other way to look at rows that are not in memory
 
-    def steps(self, rough: bool) -> Sequence[Step]:
+    def steps(self, n_rows: int, n_columns: int, rough: bool) -> Sequence[Step]:
         if rough:
             return Step.CLUSTERS, Step.DIRECTIONS, Step.SINGLE
         return Step.CLUSTERS, Step.DIRECTIONS, Step.SINGLE, Step.DOUBLE

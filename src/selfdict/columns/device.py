@@ -19,9 +19,8 @@ from selfdict.gpu.bounded_fit import curvature, fit_columns
 from selfdict.gpu.scores import Clusters, metric_sums, positive_sums
 from selfdict.kernels.gates import GATE
 from selfdict.model.dual import dot_error
-from selfdict.model.memory_rows import MemoryRows
-from selfdict.model.score_bounds import ColumnSums, Step, UnitRows
-from selfdict.model.scores import Metric, MetricSums, Projection
+from selfdict.model.score_bounds import ColumnSums, MemoryRows, Step
+from selfdict.model.scores import Metric, MetricSums, Projection, UnitRows
 
 # entries per atom and column that are computed at a time: 256 MiB of float64
 _BLOCK_ENTRIES = 1 << 25
@@ -59,14 +58,10 @@ class DeviceRows(MemoryRows):
         """Clusters of the atoms scaled to unit length."""
         return Clusters.of(self.atoms, self.positive_lengths)
 
-    @property
-    def fewest_for_clusters(self) -> int:
-        return 0
-
     def worthwhile(self, n_columns: int) -> bool:
         return len(self.v) * n_columns >= FEWEST_PAIRS
 
-    def steps(self, rough: bool) -> Sequence[Step]:
+    def steps(self, n_rows: int, n_columns: int, rough: bool) -> Sequence[Step]:
         if rough:
             return Step.CLUSTERS, Step.SINGLE
         return Step.CLUSTERS, Step.DOUBLE
@@ -279,13 +274,10 @@ class DeviceSums:
         theta: Array = self.theta.cpu().numpy()
         return projection.sums(coordinates, theta)
 
-    def rough_sums(self, rows: UnitRows, reach: float) -> Array:
-        return self._sums(rows, np.float32)
-
-    def exact_sums(self, rows: UnitRows) -> Array:
-        return self._sums(rows, np.float64)
-
-    def _sums(self, rows: UnitRows, dtype: type) -> Array:
+    def row_sums(self, rows: UnitRows, reach: float, rough: bool) -> Array:
+        dtype: type = np.float64
+        if rough:
+            dtype = np.float32
         sums = self.rows.positive_sums(self.theta, rows.index, dtype)
         return np.asarray(sums / rows.norms[rows.index])
 

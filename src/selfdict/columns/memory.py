@@ -17,8 +17,7 @@ from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.gates import GATE, curvature, fit_columns
 from selfdict.model.dual import DualTerms
-from selfdict.model.memory_rows import DenseSums, MemoryRows
-from selfdict.model.score_bounds import ColumnSums, Rows
+from selfdict.model.score_bounds import ColumnSums, DenseSums, MemoryRows, Rows
 from selfdict.model.sparse import SparseProducts
 from selfdict.peers.successive import spa
 

@@ -20,9 +20,8 @@ from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.dual import DualTerms, Quadratic, dot_error
 from selfdict.model.losses import Loss
-from selfdict.model.memory_rows import row_scores
 from selfdict.model.omega import TOLERANCE, into_omega
-from selfdict.model.score_bounds import DECIDED
+from selfdict.model.score_bounds import DECIDED, row_scores
 from selfdict.model.scores import summation_depth
 from selfdict.model.solution import Solution, consistent_bound, problem_of
 from selfdict.model.sparse import SparseProducts

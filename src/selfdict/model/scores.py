@@ -9,8 +9,9 @@ own column; atoms of another dictionary have no own column. The sum is taken til
 tile is still in the cache of the core that multiplied it. Where M has few rows, one kernel
 multiplies and sums without storing the tiles.
 
-h is convex and positively homogeneous, so h(x) ≤ h(y) + h(x − y) for every y. The second term is
-bounded by the inequality of Cauchy and Schwarz, with a_j = ‖θ_j‖:
+h is convex and positively homogeneous, so h(x) ≤ h(y) + h(x − y) for every y: the centre of a
+cluster of rows, or the projection of x onto a few directions. The second term is bounded by the
+inequality of Cauchy and Schwarz, with a_j = ‖θ_j‖:
 
     h(d) = ½ (dᵀΣ_jθ_j + Σ_j|dᵀθ_j|) ≤ ½ (dᵀΣ_jθ_j + √A √(dᵀS d)),
     A = Σ_j a_j,  S = Σ_j θ_jθ_jᵀ/a_j.
@@ -27,7 +28,12 @@ from scipy.linalg import solve_triangular
 
 from selfdict._validation import Array
 from selfdict.compute.device import Device
-from selfdict.compute.linear_algebra import second_moments
+from selfdict.compute.linear_algebra import (
+    leading_directions,
+    means_by_label,
+    second_moments,
+    transposed_product,
+)
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.columns import (
     add_positive_products,
@@ -44,6 +50,8 @@ TILE_COLUMNS = 1024
 FUSED_FEATURES = 32
 
 SINGLE_ROUNDOFF = 2.0**-24
+# rows are taken through the bounds in slices of this many
+ROWS_PER_SLICE = 2048
 # directions of a projection, and of a second one where many rows are left: the kernel for few
 # features is fastest up to 16, and faster than BLAS up to 32
 FEW_DIRECTIONS = 16
@@ -237,3 +245,103 @@ def positive_norms(D: Array) -> Array:
     norms: Array = np.sqrt(squared_norms(D))
     norms[norms == 0] = 1.0
     return norms
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """Some columns of D (m, d), or all, to be divided by their norms (d,) when they are needed."""
+
+    D: Array
+    norms: Array
+    index: Array | None = None
+
+    def __len__(self) -> int:
+        if self.index is None:
+            return len(self.norms)
+        return len(self.index)
+
+    def take(self, part: slice) -> Array:
+        """Return some of the rows, (m, k), in float64."""
+        index: Any = part
+        if self.index is not None:
+            index = self.index[part]
+        return np.asarray(self.D[:, index] / self.norms[index], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class RowClusters:
+    """A partition of unit vectors, with the mean of each part."""
+
+    labels: Array  # (d,): the cluster of each vector
+    centres: Array  # (m, C)
+    directions: Array  # (m, q): orthonormal directions in which distances are taken
+
+    @classmethod
+    def of(cls, D: Array, norms: Array, n_rows: int | None = None) -> "RowClusters":
+        """Cluster the columns of D (m, d) divided by their norms: two rounds of k-means.
+
+        About 4√d clusters: the time for their scores and that for the rows they leave undecided are
+        then of the same order. If D is a sample, ``n_rows`` counts all rows. Any partition and any
+        centres give valid bounds: the centres are those of a part of the rows.
+        """
+        d = D.shape[1]
+        count = min(d, int(4 * np.sqrt(n_rows or d)))
+        # every fourth row, or more of them where there would be few per cluster
+        every = min(4, max(1, d // (8 * count)))
+        unit = np.ascontiguousarray(D[:, ::every]) / norms[::every].astype(D.dtype)
+        directions = leading_directions(unit, min(len(D), 12))  # those beyond are mostly noise
+        points = transposed_product(directions, unit).astype(np.float32)
+        start = np.random.default_rng(0).choice(unit.shape[1], count, replace=False)
+        centres = points[:, start]
+        labels = _nearest(points, centres)
+        for _ in range(2):
+            centres = means_by_label(points, labels, centres)
+            labels = _nearest(points, centres)
+        means = means_by_label(unit, labels, np.zeros((len(D), count)))
+        clusters = cls(labels, means, directions)
+        if every == 1:
+            return clusters
+        return cls(clusters.nearest(D, norms), means, directions)
+
+    def nearest(self, D: Array, norms: Array) -> Array:
+        """Return the cluster with the nearest centre for each column of D (m, k)/norms."""
+        points = (transposed_product(self.directions, D) / norms).astype(np.float32)
+        centres = (self.directions.T @ self.centres).astype(np.float32)
+        return _nearest(points, centres)
+
+
+def _nearest(points: Array, centres: Array) -> Array:
+    """Return the nearest centre of each point, (d,) of int32."""
+    d = points.shape[1]
+    labels = np.empty(d, np.int32)
+    half_squares = 0.5 * (centres**2).sum(axis=0)
+
+    def task(start: int, stop: int) -> None:
+        closeness = points[:, start:stop].T @ centres
+        closeness -= half_squares
+        labels[start:stop] = closeness.argmax(axis=1)
+
+    with single_threaded_blas():
+        for_slices(task, d, 512)
+    return labels
+
+
+def bounds_by_clusters(
+    rows: UnitRows, labels: Array, centres: Array, of_centres: Array, metric: Metric
+) -> Array:
+    """Return h(c) + h(x − c) from above for rows x, with the centres c of their clusters."""
+    bounds = np.empty(len(rows))
+
+    def task(start: int, stop: int) -> None:
+        X = rows.take(slice(start, stop))
+        label = labels[start:stop]
+        c = centres[:, label]
+        remainder = X - c
+        size = 1.0 + np.sqrt(np.einsum("ij,ij->j", c, c))
+        bounds[start:stop] = of_centres[label] + metric.bound(
+            metric.factor.T @ remainder, metric.mean @ remainder, size
+        )
+
+    with single_threaded_blas():
+        for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))
+    return bounds

@@ -32,9 +32,8 @@ from selfdict.model.certificate import (
 )
 from selfdict.model.dual import closed_rows, dot_error
 from selfdict.model.losses import Squared
-from selfdict.model.memory_rows import RowClusters
 from selfdict.model.problem import Problem
-from selfdict.model.scores import positive_norms
+from selfdict.model.scores import RowClusters, positive_norms
 from selfdict.model.solution import Solution, Status, consistent_bound
 from selfdict.solvers.search import objective_within_gates
 from selfdict.solvers.working_set import WorkingSet

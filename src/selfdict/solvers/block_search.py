@@ -17,9 +17,8 @@ from selfdict.abundances import column_residuals, nnls
 from selfdict.columns.block_columns import BlockColumns, forget
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.kernels.columns import column_norms, squared_norms
-from selfdict.model.memory_rows import RowClusters
 from selfdict.model.problem import Problem
-from selfdict.model.scores import positive_norms
+from selfdict.model.scores import RowClusters, positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
 from selfdict.solvers.descent import SAMPLE_TOL
 from selfdict.solvers.heuristic import RELATIVE_OFFSET

@@ -18,9 +18,9 @@ from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.certificate import objective_value
 from selfdict.model.dual import Penalty, closed_rows, dot_error
-from selfdict.model.memory_rows import MemoryRows
 from selfdict.model.omega import ROWS_PER_SLICE, clip_row
 from selfdict.model.problem import Problem
+from selfdict.model.score_bounds import MemoryRows
 from selfdict.model.solution import (
     Callback,
     Progress,
