@@ -127,7 +127,7 @@ def equal_results(torch: Any) -> None:
 
 def screening(torch: Any, timer: Timer, n: int) -> None:
     """Time the pass over all rows and columns, in both precisions, and say how accurate it is."""
-    from selfdict.gpu.scores import positive_sums
+    from selfdict.gpu.columns import positive_sums
 
     M = torch.rand((BANDS, n), device="cuda", dtype=torch.float64)
     left = (M / M.sum(dim=0)).T.contiguous()

@@ -8,7 +8,8 @@ import pytest
 from on_device import DEVICE, tensor, torch
 from selfdict import InputError
 from selfdict.compute import device as choose
-from selfdict.gpu import scores
+from selfdict.gpu import columns
+from selfdict.model.score_bounds import MemoryRows
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
@@ -21,24 +22,22 @@ def test_sums_are_accurate_to_their_precision(scale, dtype, digits):
     theta = scale * tensor(rng.standard_normal((37, 700)) * rng.random(700) ** 8)
     exact = (left @ theta).clamp(min=0).sum(dim=1)
     size = left.abs() @ theta.abs().sum(dim=1)
-    found = scores.positive_sums(left, theta, dtype)
+    found = columns.positive_sums(left, theta, dtype)
     assert ((found - exact).abs() / size).max() < digits
 
 
 def test_screening_of_some_rows_in_blocks(monkeypatch):
-    monkeypatch.setattr(scores, "_SCREENING_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(columns, "_SCREENING_BLOCK_ENTRIES", 100)
     rng = np.random.default_rng(0)
     M, w, theta = rng.random((6, 30)), rng.random(30) + 0.5, rng.standard_normal((6, 20))
     exact = np.maximum((M / w).T @ theta, 0).sum(axis=1)
-    screen = scores.Screen(M, w, torch.device(DEVICE))
+    atoms = MemoryRows(M, w, torch.device(DEVICE))
     rows = np.array([3, 4, 17])
-    np.testing.assert_allclose(screen.positive_sums(theta, None, np.float64), exact, rtol=1e-13)
+    np.testing.assert_allclose(atoms.positive_sums(theta, None, np.float64), exact, rtol=1e-13)
     np.testing.assert_allclose(
-        screen.positive_sums(theta, rows, np.float64), exact[rows], rtol=1e-13
+        atoms.positive_sums(theta, rows, np.float64), exact[rows], rtol=1e-13
     )
-    np.testing.assert_allclose(
-        screen.positive_sums(theta, rows, np.float32), exact[rows], rtol=1e-5
-    )
+    np.testing.assert_allclose(atoms.positive_sums(theta, rows, np.float32), exact[rows], rtol=1e-5)
 
 
 def test_choice_of_the_device(monkeypatch):

@@ -11,7 +11,7 @@ from same_gates import assert_same_search
 from selfdict.columns.device import DeviceColumns
 from selfdict.columns.memory import MemoryColumns
 from selfdict.compute.device import long_gram
-from selfdict.gpu import bounded_fit
+from selfdict.gpu import columns as gpu_columns
 from selfdict.kernels import gates as cpu
 from selfdict.model.score_bounds import MemoryRows
 
@@ -54,7 +54,7 @@ class Columns:
         Z = tensor(self.Z)
         state = tensor(self.state)
         arrays = [tensor(a) for a in (self.G, self.C, self.weight, self.t, self.own)]
-        sums = bounded_fit.fit_columns(*arrays, Z, state)
+        sums = gpu_columns.fit_columns(*arrays, Z, state)
         return sums.cpu().numpy(), Z.cpu().numpy(), state.cpu().numpy()
 
     def assert_equal(self, unique=True):
@@ -71,8 +71,8 @@ class Columns:
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Kernels, interpreted on a CPU, with tiles of 2 and 8 slots and short vectors."""
-    monkeypatch.setattr(bounded_fit, "runs_triton", lambda device: True)
-    monkeypatch.setattr(bounded_fit, "SLOTS", (2, 8))
+    monkeypatch.setattr(gpu_columns, "runs_triton", lambda device: True)
+    monkeypatch.setattr(gpu_columns, "SLOTS", (2, 8))
     monkeypatch.setattr(triton_gates, "_SMALLEST_BLOCK", 8)
 
 
@@ -119,7 +119,7 @@ def test_dependent_atoms(kind, small_tiles):
 
 def test_nearly_dependent_atoms(small_tiles, monkeypatch):
     """An inverse that has lost digits takes an atom for dependent that is not."""
-    monkeypatch.setattr(bounded_fit, "SLOTS", (8, 8))
+    monkeypatch.setattr(gpu_columns, "SLOTS", (8, 8))
     rng = np.random.default_rng(92)
     problem = Columns(k=6, n=1)
     problem.D = rng.random((12, 6))
@@ -141,7 +141,7 @@ def test_wrong_warm_starts(small_tiles):
 
 
 def test_columns_larger_than_any_tile(small_tiles, monkeypatch):
-    monkeypatch.setattr(bounded_fit, "SLOTS", (1, 2))
+    monkeypatch.setattr(gpu_columns, "SLOTS", (1, 2))
     problem = Columns(t=np.full(4, 3.0))
     state = problem.assert_equal()
     assert (state == cpu.FREE).sum(axis=1).max() > 2
@@ -161,12 +161,12 @@ def test_inaccurate_columns_are_solved_on_the_cpu(small_tiles, monkeypatch):
 
 @pytest.mark.parametrize("slots", [(2, 8), (1,)])
 def test_curvature(slots, small_tiles, monkeypatch):
-    monkeypatch.setattr(bounded_fit, "SLOTS", slots)
-    monkeypatch.setattr(bounded_fit, "BLOCK_ENTRIES", 1)  # 16 columns at a time
+    monkeypatch.setattr(gpu_columns, "SLOTS", slots)
+    monkeypatch.setattr(gpu_columns, "BLOCK_ENTRIES", 1)  # 16 columns at a time
     state = np.random.default_rng(0).integers(0, 3, (60, 4)).astype(np.int8)
     problem = Columns(n=60)
     expected = cpu.curvature(problem.G, problem.weight, state)
-    found = bounded_fit.curvature(tensor(problem.G), tensor(problem.weight), tensor(state))
+    found = gpu_columns.curvature(tensor(problem.G), tensor(problem.weight), tensor(state))
     np.testing.assert_allclose(found.cpu(), expected, atol=1e-12)
 
 
@@ -180,7 +180,7 @@ def test_gram_of_a_long_tensor():
 @pytest.mark.parametrize("has_dictionary", [False, True])
 def test_columns_on_a_device_equal_those_in_memory(sample, has_dictionary, monkeypatch):
     """Everything but the kernels: the compiled code solves the columns."""
-    monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
+    monkeypatch.setattr(gpu_columns, "_MOST_ATOMS", 0)
     monkeypatch.setattr("selfdict.columns.device._BLOCK_ENTRIES", 100)
     rng = np.random.default_rng(0)
     M = rng.random((8, 60)).astype(np.float32)

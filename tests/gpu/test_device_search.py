@@ -13,7 +13,7 @@ from selfdict import Problem, WorkingSet, certify, fast_gradient, mu_heuristic, 
 from selfdict.columns import device as device_columns
 from selfdict.columns.device import DeviceRows, DeviceSums
 from selfdict.datasets import make_mixtures
-from selfdict.gpu.scores import Clusters
+from selfdict.gpu.columns import Clusters
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.scores import positive_sums
 from selfdict.model.solution import Status

@@ -15,8 +15,7 @@ from selfdict._validation import Array
 from selfdict.columns.memory import DenseMultiplier, MemoryColumns
 from selfdict.columns.protocol import own_atoms
 from selfdict.compute.device import Device, Tensor, row_blocks, to_device
-from selfdict.gpu.bounded_fit import curvature, fit_columns
-from selfdict.gpu.scores import Clusters, metric_sums, positive_sums
+from selfdict.gpu.columns import Clusters, curvature, fit_columns, metric_sums, positive_sums
 from selfdict.kernels.gates import GATE
 from selfdict.model.dual import dot_error
 from selfdict.model.score_bounds import ColumnSums, MemoryRows, Step
@@ -35,11 +34,6 @@ class DeviceRows(MemoryRows):
     A GPU multiplies so fast that bounds by clusters are the only ones that pay: what they leave
     undecided is scored at once.
     """
-
-    @property
-    def atoms(self) -> Tensor:
-        """The atoms scaled to v = 1, (d, m), on the device."""
-        return self.screen.left
 
     @cached_property
     def lengths(self) -> Array:

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import issparse
 
-from selfdict._validation import Array
-from selfdict.compute.device import Device
+from selfdict._validation import Array, is_tensor
+from selfdict.compute.device import Device, Tensor, to_device
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.scores import (
@@ -40,9 +40,6 @@ from selfdict.model.scores import (
     rough_sums,
     summation_depth,
 )
-
-if TYPE_CHECKING:
-    from selfdict.gpu.scores import Screen
 
 # with fewer products of rows and columns, scores take less time than a second projection
 FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS = 10**8
@@ -250,11 +247,10 @@ class MemoryRows:
         self.device = device
 
     @cached_property
-    def screen(self) -> "Screen":
-        """The atoms on the device."""
-        from selfdict.gpu.scores import Screen
-
-        return Screen(self.D, self.v, self.device)
+    def atoms(self) -> Tensor:
+        """The atoms scaled to v = 1, (d, m), on the device."""
+        scaled = to_device(self.D, self.device, np.float64) / to_device(self.v, self.device)
+        return scaled.T.contiguous()
 
     @cached_property
     def lengths(self) -> Array:
@@ -299,7 +295,15 @@ class MemoryRows:
     def positive_sums(self, theta: Array, rows: Array | None, dtype: type) -> Array:
         if self.device is None:
             return positive_sums(self.D, self.v, theta, rows, dtype)
-        return self.screen.positive_sums(theta, rows, dtype)
+        from selfdict.gpu import columns as on_device
+
+        left = self.atoms
+        if rows is not None:
+            left = left[to_device(rows, self.device)]
+        if not is_tensor(theta):
+            theta = to_device(theta, self.device)
+        sums: Array = on_device.positive_sums(left, theta, dtype).cpu().numpy()
+        return sums
 
     def summation_depth(self, n_columns: int) -> int:
         return summation_depth(n_columns, self.device)
