@@ -4,7 +4,9 @@ For fixed gates t = diag(X) of the working set, the columns of X decouple into s
 least-squares problems (:mod:`selfdict.kernels.gates`).
 """
 
+from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -97,28 +99,22 @@ class MemoryColumns:
         return first
 
 
+@dataclass(frozen=True, eq=False)
 class DenseMultiplier:
-    """θ (m, l) as it is stored, in memory or on a device.
+    """θ as it is stored, in memory or on a device."""
 
-    ``inner`` and ``square`` (l,) are s_j m_jᵀr_j and s_j ‖r_j‖².
-    """
+    columns: MemoryColumns
+    # (l,): s_j m_jᵀr_j and s_j ‖r_j‖²
+    inner: Array
+    square: Array
+    theta: "Array | Tensor"  # (m, l)
+    sums: ColumnSums
 
-    is_formed = True
+    is_formed: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        columns: MemoryColumns,
-        inner: Array,
-        square: Array,
-        theta: "Array | Tensor",
-        sums: ColumnSums,
-    ) -> None:
-        self.columns = columns
-        self.inner = inner
-        self.square = square
-        self.theta = theta
-        self.sums = sums
-        self.quadratic = float(square.sum())
+    @property
+    def quadratic(self) -> float:
+        return float(self.square.sum())
 
     @classmethod
     def of(cls, columns: MemoryColumns, R: Array) -> "DenseMultiplier":

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -241,17 +242,8 @@ class DenseResidual(Residual):
 
     def dual_terms(self, known: Array | None = None) -> DualTerms:
         problem = self.problem
-        if problem.epsilon is None and problem.loss.quadratic:
-            penalty = problem.penalty
-            terms = self._terms(penalty.slope, known)
-            # for a residual much smaller than the optimal one, rows that bounds decide would count
-            if DECIDED * terms.best_scaling(penalty)[0] <= 1:
-                return terms
-        return self._terms(None)
-
-    def _terms(self, slope: Array | None, known: Array | None = None) -> DualTerms:
-        problem = self.problem
-        return residual_terms(
+        terms_of = partial(
+            residual_terms,
             problem.M,
             self.R,
             problem.w,
@@ -260,9 +252,14 @@ class DenseResidual(Residual):
             problem.D,
             loss=problem.loss,
             device=self.device,
-            slope=slope,
-            known=known,
         )
+        if problem.epsilon is None and problem.loss.quadratic:
+            penalty = problem.penalty
+            terms = terms_of(slope=penalty.slope, known=known)
+            # for a residual much smaller than the optimal one, rows that bounds decide would count
+            if DECIDED * terms.best_scaling(penalty)[0] <= 1:
+                return terms
+        return terms_of()
 
 
 class SparseResidual(Residual):
