@@ -6,7 +6,6 @@ products: :func:`add_positive_products` multiplies and reduces in registers and 
 cache.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,13 +40,14 @@ def squared_norms(M: Any) -> Array:
             return np.asarray(M.astype(np.float64).power(2).sum(axis=0))
     M = np.asarray(M)
     out = np.zeros(M.shape[1])
-    add_norms: Callable[[Array, Array, int, int], None] = _add_norms_of_columns
-    if abs(M.strides[0]) < abs(M.strides[1]):
-        add_norms = _add_norms_of_rows
-        M = M.T
+    no_products = np.empty((0, 0))
 
     def task(start: int, stop: int) -> None:
-        add_norms(M, out, unsigned(start), unsigned(stop))
+        if abs(M.strides[0]) < abs(M.strides[1]):
+            _add_norms_of_rows(M.T, out, unsigned(start), unsigned(stop))
+        else:
+            norms = out[start:stop]
+            _add_products_and_norms(no_products, M, no_products, norms, unsigned(start))
 
     # wide, because in a row-major matrix a narrow slice jumps to another memory page at every row
     columns_per_slice = 16384
@@ -72,7 +72,9 @@ def products_and_norms(P: Array, M: Any, start: int, stop: int) -> tuple[Array, 
 @jit
 def _add_products_and_norms(P: Array, M: Array, products: Array, norms: Array, start: int) -> None:
     """Add those of column start + j of M to column j, for every column of ``products``."""
-    # See _add_norms_of_columns. What four rows of M hold of these columns stays in cache.
+    # Four rows at a time, so that sums are read and written a quarter as often; what these hold of
+    # the columns stays in cache. The bounds must be unsigned: LLVM vectorises the loops only without
+    # the test for negative indices.
     m = M.shape[0]
     quads = m - m % 4
     n = unsigned(norms.size)
@@ -109,26 +111,6 @@ def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
             a = np.float64(row[i])
             total += a * a
         out[j] += total
-
-
-@jit
-def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
-    """Add the squared norm of column j of M to ``out[j]`` for j in [start, stop)."""
-    # Four rows at a time, so that ``out`` is read and written a quarter as often. The bounds must
-    # be unsigned: LLVM vectorises the loops only without the test for negative indices.
-    m = M.shape[0]
-    quads = m - m % 4
-    for i in range(0, quads, 4):
-        for j in range(start, stop):
-            a = np.float64(M[i, j])
-            b = np.float64(M[i + 1, j])
-            c = np.float64(M[i + 2, j])
-            d = np.float64(M[i + 3, j])
-            out[j] += a * a + b * b + c * c + d * d
-    for i in range(quads, m):
-        for j in range(start, stop):
-            a = np.float64(M[i, j])
-            out[j] += a * a
 
 
 @jit

@@ -17,7 +17,7 @@ of the columns,
 
 is a lower bound on (6): the max is the support function of row i of Ω, reached at its vertices. For
 θ_j = c s_j r_j with the residual R = M − M X, σ is proportional to c. So one pass over MᵀR gives
-the bound for every c ≥ 0, and the best c is found exactly. For model (4) the quadratic term becomes
+the bound for every c ≥ 0, and the best c is found. For model (4) the quadratic term becomes
 ε‖θ‖ and μ is 1.
 
 Atoms d_i of another dictionary, with weights v_i and gates of their own, have the scores
