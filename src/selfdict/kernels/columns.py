@@ -73,8 +73,8 @@ def products_and_norms(P: Array, M: Any, start: int, stop: int) -> tuple[Array, 
 def _add_products_and_norms(P: Array, M: Array, products: Array, norms: Array, start: int) -> None:
     """Add those of column start + j of M to column j, for every column of ``products``."""
     # Four rows at a time, so that sums are read and written a quarter as often; what these hold of
-    # the columns stays in cache. The bounds must be unsigned: LLVM vectorises the loops only without
-    # the test for negative indices.
+    # the columns stays in cache. The bounds must be unsigned: LLVM vectorises the loops only
+    # without the test for negative indices.
     m = M.shape[0]
     quads = m - m % 4
     n = unsigned(norms.size)

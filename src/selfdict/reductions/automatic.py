@@ -41,15 +41,7 @@ def choose_candidates(
 ) -> CandidateChoice:
     """Take all points if that typically takes at most a minute, else representatives."""
     seconds = typical_seconds(n_points, n_features, n_components)
-    if seconds <= _moderate_seconds(max_seconds):
-        return CandidateChoice(
-            None, f"All {n_points:,} points are candidates: they are few enough."
-        )
-    return CandidateChoice(
-        N_CLUSTERS,
-        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
-        "take too long.",
-    )
+    return _choice(n_points, seconds, max_seconds, "they are few enough.", "would take too long.")
 
 
 def choose_by_samples(
@@ -60,15 +52,19 @@ def choose_by_samples(
     if not needs_samples(n_points, n_features, n_components, max_seconds):
         return choose_candidates(n_points, n_features, n_components, max_seconds)
     seconds = measured_seconds(problem, n_components)
-    predicted = f"about {in_words(seconds)}, as predicted by samples."
+    end = f"about {in_words(seconds)}, as predicted by samples."
+    return _choice(n_points, seconds, max_seconds, f"solving takes {end}", f"would take {end}")
+
+
+def _choice(
+    n_points: int, seconds: float, max_seconds: float | None, few: str, many: str
+) -> CandidateChoice:
+    """Return the candidates by the time that all points take; ``few`` and ``many`` say why."""
     if seconds <= _moderate_seconds(max_seconds):
-        return CandidateChoice(
-            None, f"All {n_points:,} points are candidates: solving takes {predicted}"
-        )
+        return CandidateChoice(None, f"All {n_points:,} points are candidates: {few}")
     return CandidateChoice(
         N_CLUSTERS,
-        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
-        f"take {predicted}",
+        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points {many}",
     )
 
 
