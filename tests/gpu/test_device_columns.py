@@ -162,7 +162,7 @@ def test_inaccurate_columns_are_solved_on_the_cpu(small_tiles, monkeypatch):
 @pytest.mark.parametrize("slots", [(2, 8), (1,)])
 def test_curvature(slots, small_tiles, monkeypatch):
     monkeypatch.setattr(gpu_columns, "SLOTS", slots)
-    monkeypatch.setattr(gpu_columns, "BLOCK_ENTRIES", 1)  # 16 columns at a time
+    monkeypatch.setattr("selfdict.compute.device.BLOCK_ENTRIES", 1)  # 16 columns at a time
     state = np.random.default_rng(0).integers(0, 3, (60, 4)).astype(np.int8)
     problem = Columns(n=60)
     expected = cpu.curvature(problem.G, problem.weight, state)
@@ -181,7 +181,7 @@ def test_gram_of_a_long_tensor():
 def test_columns_on_a_device_equal_those_in_memory(sample, has_dictionary, monkeypatch):
     """Everything but the kernels: the compiled code solves the columns."""
     monkeypatch.setattr(gpu_columns, "_MOST_ATOMS", 0)
-    monkeypatch.setattr("selfdict.columns.device._BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("selfdict.compute.device.BLOCK_ENTRIES", 100)
     rng = np.random.default_rng(0)
     M = rng.random((8, 60)).astype(np.float32)
     w = M.astype(np.float64).sum(axis=0)

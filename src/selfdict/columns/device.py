@@ -21,8 +21,6 @@ from selfdict.model.dual import dot_error
 from selfdict.model.score_bounds import ColumnSums, MemoryRows, Step
 from selfdict.model.scores import Metric, MetricSums, Projection, UnitRows
 
-# entries per atom and column that are computed at a time: 256 MiB of float64
-_BLOCK_ENTRIES = 1 << 25
 # pairs of rows and columns up to which a GPU scores all rows in less time than it takes to bound
 # them: a pass in float64 takes about 20 ms for so many
 FEWEST_PAIRS = 2e9
@@ -190,12 +188,9 @@ class DeviceFit:
         return torch.addmm(self.values[part], self.Z[part, :n_atoms], self.D[:n_atoms], alpha=-1.0)
 
     def _parts(self) -> Iterator[slice]:
-        """Yield the columns in portions of a limited size."""
+        """Divide the columns into portions of a limited size."""
         n, n_features = self.values.shape
-        # multiples of 16: Triton would compile again for addresses that are not divisible by 16
-        size = max(1, _BLOCK_ENTRIES // max(len(self.atoms), n_features) // 16) * 16
-        for start in range(0, n, size):
-            yield slice(start, min(start + size, n))
+        return row_blocks(n, max(len(self.atoms), n_features))
 
     def evaluate(self, t: Array) -> Array:
         gates = to_device(t, self.device)

@@ -81,7 +81,8 @@ def runs_triton(device: "torch.device") -> bool:
 
 def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
     """Divide rows of ``width`` entries into portions of a limited size."""
-    size = max(1, BLOCK_ENTRIES // width)
+    # multiples of 16: Triton would compile again for addresses that are not divisible by 16
+    size = max(1, BLOCK_ENTRIES // width // 16) * 16
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 

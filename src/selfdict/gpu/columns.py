@@ -18,7 +18,6 @@ from numpy.typing import DTypeLike
 from selfdict._imports import optional
 from selfdict._validation import Array
 from selfdict.compute.device import (
-    BLOCK_ENTRIES,
     Tensor,
     long_gram,
     row_blocks,
@@ -171,10 +170,7 @@ def _explained(
 
     k = len(G)
     explained = G.new_zeros((k, k))
-    # Multiples of 16: Triton would compile again for addresses that are not divisible by 16.
-    size = max(1, BLOCK_ENTRIES // (slots * k) // 16) * 16
-    for start in range(0, len(columns), size):
-        part = slice(start, start + size)
+    for part in row_blocks(len(columns), slots * k):
         ends = n_free[part].cumsum(dim=0)
         W = G.new_empty((int(ends[-1]), k))
         curvature_rows(G, weight, state, columns[part], ends - n_free[part], W, slots)
