@@ -13,7 +13,7 @@ from selfdict._validation import Array
 from selfdict.compute.linear_algebra import onto_common_span, onto_span
 from selfdict.model.certificate import with_certificate
 from selfdict.model.losses import Loss
-from selfdict.model.omega import clip_to_gates, project_omega
+from selfdict.model.omega import clip_to_gates
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Feature, Solver
@@ -147,7 +147,7 @@ class ConicProgram:
             self.A, self.B = onto_common_span(A, B)
 
     def solve(self) -> tuple[Array, Array]:
-        """Return a feasible X with its diagonal, or its gates."""
+        """Return X, to be clipped to its gates, and these; rows with tiny gates are zero."""
         cp = optional("cvxpy")
         d = self.problem.n_atoms
         X = cp.Variable((d, self.problem.n_points), nonneg=True)
@@ -172,9 +172,10 @@ class ConicProgram:
             raise InputError("epsilon is too small: no feasible X has so small a residual")
         if X.value is None:
             raise RuntimeError(f"Clarabel ended with status {program.status!r}")
-        if self.problem.D is not None:
-            return self._cleaned_gates(X.value, gate.value)
-        return self._cleaned(X.value)
+        # an interior-point method leaves entries slightly outside the set, and slightly above zero
+        t = np.where(self.v > 0, np.clip(np.ravel(gate.value), 0.0, 1.0), 0.0)
+        t[t < 1e-9] = 0.0
+        return np.where(t[:, None] > 0, X.value, 0.0) * (self.scale / self.unit), t
 
     def _objective(self, cp: Any, X: Any, gate: Any) -> tuple[Any, list[Any]]:
         """Return the objective, and the constraint on the residual if there is one."""
@@ -200,23 +201,6 @@ class ConicProgram:
         if (self.v == 0).any():
             constraints.append(X[np.flatnonzero(self.v == 0)] == 0)
         return constraints
-
-    # An interior-point method leaves entries slightly outside the set, and slightly above zero.
-
-    def _cleaned(self, X: Array) -> tuple[Array, Array]:
-        """Return the nearest feasible X, without its tiny rows, and its diagonal."""
-        feasible = project_omega(X, self.v)
-        feasible[feasible.max(axis=1) < 1e-9] = 0.0
-        return feasible, np.diagonal(feasible).copy()
-
-    def _cleaned_gates(self, X: Array, gate: Array) -> tuple[Array, Array]:
-        """Return feasible gates, and X clipped to them, for atoms as they were given."""
-        t = np.where(self.v > 0, np.clip(gate, 0.0, 1.0), 0.0)
-        t[t < 1e-9] = 0.0
-        per_weight = np.zeros(len(t))
-        np.divide(t, self.v, out=per_weight, where=self.v > 0)
-        bound = per_weight[:, None] * self.w
-        return np.clip(X, 0.0, bound) * (self.scale / self.unit), t
 
 
 def _largest(A: Array) -> float:
