@@ -133,7 +133,7 @@ def test_the_text_is_that_of_the_golden_file(request):
 
 
 def values(result):
-    return {statement.title: statement.value for statement in statements(result)}
+    return {statement.name: statement.text for statement in statements(result)}
 
 
 def test_bounds_are_rounded_to_the_safe_side():

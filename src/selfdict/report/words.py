@@ -1,13 +1,11 @@
 """The names and sentences of the report that depend on the kind of result, and what is proven."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from selfdict._display import at_least, at_most, listed, percent
 from selfdict._validation import Array
 from selfdict.readout.proof import MOST_TO_SUFFICE, Proof
-from selfdict.scene.facts import candidates_in_words, is_about_all_pixels
+from selfdict.scene.facts import Fact, candidates_in_words, is_about_all_pixels
 from selfdict.scene.result import UnmixResult
 
 
@@ -93,16 +91,7 @@ def findings(result: UnmixResult) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
-class Statement:
-    """One thing that is proven: what it is about, the number, and the sentence."""
-
-    title: str
-    value: str
-    text: str
-
-
-def statements(result: UnmixResult) -> list[Statement]:
+def statements(result: UnmixResult) -> list[Fact]:
     """Return what is proven about the result, the most important first; empty if nothing is."""
     if result.solution is None:
         return []
@@ -120,7 +109,7 @@ def statements(result: UnmixResult) -> list[Statement]:
     return found
 
 
-def _enough(result: UnmixResult, proof: Proof) -> Statement:
+def _enough(result: UnmixResult, proof: Proof) -> Fact:
     pool = f"all {proof.closed.size:,} candidates"
     what = "pixels"
     if result.atoms is not None:
@@ -132,21 +121,21 @@ def _enough(result: UnmixResult, proof: Proof) -> Statement:
         groups = f"this group of {what}"
     if not np.isfinite(proof.enough):
         text = f"How close {groups} alone come to the optimum is not known."
-        return Statement("Sufficient?", "not proven", text)
+        return Fact("Sufficient?", "not proven", text)
     bound = at_most(proof.enough)
     title = "Sufficient"
     if proof.enough > MOST_TO_SUFFICE:
         title = "Sufficient?"
     text = f"Using only {groups} is at most {bound} worse than the best possible use of {pool}."
-    return Statement(title, f"within {bound}", text)
+    return Fact(title, f"within {bound}", text)
 
 
-def _needed(result: UnmixResult, proof: Proof) -> Statement:
+def _needed(result: UnmixResult, proof: Proof) -> Fact:
     names = material_names(result)
     needed = np.flatnonzero(proof.is_needed)
     value = f"{len(needed)} of {len(names)}"
     if len(needed) == 0:
-        return Statement("Necessary?", value, "None is proven necessary.")
+        return Fact("Necessary?", value, "None is proven necessary.")
     order = needed[np.argsort(proof.needed[needed])]
     least = int(order[0])
     most = int(order[-1])
@@ -157,16 +146,16 @@ def _needed(result: UnmixResult, proof: Proof) -> Statement:
     idle = [names[k] for k in np.flatnonzero(~proof.is_needed)]
     if idle:
         text += f" Not proven necessary: {listed(idle)}."
-    return Statement("Necessary", value, text)
+    return Fact("Necessary", value, text)
 
 
-def _gap(title: str, gap: float, text: str) -> Statement:
+def _gap(title: str, gap: float, text: str) -> Fact:
     if not np.isfinite(gap):
-        return Statement(title, "not proven", "No bound on the best weights was computed.")
-    return Statement(title, f"within {at_most(gap)}", f"{text} by more than this.")
+        return Fact(title, "not proven", "No bound on the best weights was computed.")
+    return Fact(title, f"within {at_most(gap)}", f"{text} by more than this.")
 
 
-def _limit(result: UnmixResult, proof: Proof) -> Statement:
+def _limit(result: UnmixResult, proof: Proof) -> Fact:
     spectra = f"No {len(proof.groups)} spectra, measured or synthetic, reproduce"
     if len(proof.groups) == 1:
         spectra = "No single spectrum, measured or synthetic, reproduces"
@@ -174,4 +163,4 @@ def _limit(result: UnmixResult, proof: Proof) -> Statement:
         f"{spectra} this scene with a smaller relative error. The error here is "
         f"{percent(result.relative_error)}."
     )
-    return Statement("Lower bound on the error", at_least(proof.limit), text)
+    return Fact("Lower bound on the error", at_least(proof.limit), text)
