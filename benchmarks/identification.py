@@ -28,9 +28,9 @@ def run(quick: bool = False, data: str | None = None) -> None:
         return
     library = read_library(Path(data) / "usgs1995_lib.npz")
     sensor = another_sensor()
-    resampled = resample_library(library, sensor)
-    bands = sensor["wavelength"].values[resampled.bands]
-    materials = resampled.library["material"].values
+    resampled, is_covered = resample_library(library, sensor)
+    bands = sensor["wavelength"].values[is_covered]
+    materials = resampled["material"].values
     print(
         f"{len(materials)} spectra of {len(set(materials))} materials, {len(bands)} bands; "
         "found: the material of the nearest spectrum is the right one"
@@ -38,7 +38,7 @@ def run(quick: bool = False, data: str | None = None) -> None:
     table = Table("measure:<28|dB:4.0f|in library:11.1%|another sample:15.1%")
     for name, measure in measures(bands).items():
         for noise in NOISES:
-            angles = look_up(resampled.library.values, measure, noise)
+            angles = look_up(resampled.values, measure, noise)
             present = found_rate(angles, materials, "in library")
             another = found_rate(angles, materials, "another sample")
             table.row(name, noise, present, another)
@@ -46,7 +46,7 @@ def run(quick: bool = False, data: str | None = None) -> None:
     table = Table("look-up:<16|dB:4.0f|right:7.1%|wrong:7.1%")
     for kind in look_ups(materials):
         for noise in NOISES:
-            angles = look_up(resampled.library.values, measures(bands)["slopes, 30 nm"], noise)
+            angles = look_up(resampled.values, measures(bands)["slopes, 30 nm"], noise)
             table.row(kind, noise, *accepted_rates(angles, materials, kind))
     scenes(library, sensor, 3 if quick else 20)
     jasper_ridge(library, Path(data))
@@ -186,11 +186,11 @@ def scenes(library, sensor, n_scenes):
 def mineral_scene(library, sensor, seed, shape=(30, 30)):
     """Return a scene of five materials drawn at random, and their names."""
     rng = np.random.default_rng(seed)
-    resampled = resample_library(library, sensor)
-    materials = resampled.library["material"].values
+    resampled, is_covered = resample_library(library, sensor)
+    materials = resampled["material"].values
     chosen = rng.choice(sorted(set(materials)), 5, replace=False)
     rows = [rng.choice(np.flatnonzero(materials == name)) for name in chosen]
-    spectra = resampled.library.values[rows].astype(float)
+    spectra = resampled.values[rows].astype(float)
     abundances = rng.dirichlet(np.full(5, 0.4), shape)
     # Three pure pixels of each material.
     for k in range(5):
@@ -198,5 +198,5 @@ def mineral_scene(library, sensor, seed, shape=(30, 30)):
     cube = np.moveaxis(abundances @ spectra, -1, 0)
     sigma = np.sqrt((cube**2).mean()) * 10 ** (-30 / 20)
     cube = cube + sigma * rng.normal(size=cube.shape)
-    bands = {key: sensor[key].values[resampled.bands] for key in ("wavelength", "fwhm")}
+    bands = {key: sensor[key].values[is_covered] for key in ("wavelength", "fwhm")}
     return build_scene(cube.astype(np.float32), **bands), set(chosen.tolist())

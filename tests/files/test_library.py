@@ -98,17 +98,17 @@ def test_scaled_values_deleted_bands_and_names_with_commas(tmp_path):
     assert np.isnan(library.values[0, 1])
     np.testing.assert_allclose(library.values[1:], SPECTRA[1:], rtol=1e-6)
     assert notes_of(library) == ["the header lists 4 names for 3 spectra: they are numbered"]
-    matched = resample_library(library, bands([850.0])).library
+    matched = resample_library(library, bands([850.0]))[0]
     np.testing.assert_allclose(matched.values[:, 0], [0.35, 0.25, 0.5], rtol=1e-6)
     # A deleted value is not bridged.
-    kept = resample_library(library, bands([600.0])).library
+    kept = resample_library(library, bands([600.0]))[0]
     assert kept["name"].values.tolist() == ["spectrum 2", "spectrum 3"]
 
 
 def test_matching_interpolates_whatever_the_order_of_the_bands():
     order = np.array([2, 0, 3, 1])
     library = build_library(SPECTRA[:, order], NAMES, WAVELENGTH[order])
-    matched = resample_library(library, bands([850.0, 400.0, 600.0])).library
+    matched = resample_library(library, bands([850.0, 400.0, 600.0]))[0]
     np.testing.assert_allclose(matched.values[0], [0.35, 0.1, 0.25])
     np.testing.assert_array_equal(matched["wavelength"].values, [850.0, 400.0, 600.0])
     assert matched["name"].values.tolist() == NAMES
@@ -116,7 +116,7 @@ def test_matching_interpolates_whatever_the_order_of_the_bands():
 
 def test_without_wavelengths_the_bands_are_taken_one_for_one():
     library = build_library(SPECTRA, NAMES)
-    matched = resample_library(library, bands(WAVELENGTH)).library
+    matched = resample_library(library, bands(WAVELENGTH))[0]
     np.testing.assert_array_equal(matched.values, SPECTRA)
     with pytest.raises(InputError):
         resample_library(library, bands(WAVELENGTH[:3]))

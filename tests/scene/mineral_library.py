@@ -54,7 +54,7 @@ def mineral_scene(library, rows, noise_db=30.0, shape=(24, 24), seed=0):
     rng = np.random.default_rng(seed)
     bands = {"wavelength": BANDS, "fwhm": np.full(len(BANDS), 11.0)}
     template = build_scene(np.zeros((len(BANDS), 1, 1)), **bands)
-    spectra = resample_library(library.isel(spectrum=rows), template).library.values
+    spectra = resample_library(library.isel(spectrum=rows), template)[0].values
     abundances = rng.dirichlet(np.full(len(rows), 0.4), shape)
     for k in range(len(rows)):
         abundances[k, :3] = np.eye(len(rows))[k]

@@ -16,7 +16,6 @@ from selfdict.scene.identification import Match as Match
 from selfdict.scene.identification import identify as identify
 from selfdict.scene.inspection import Preflight as Preflight
 from selfdict.scene.inspection import preflight as preflight
-from selfdict.scene.library import ResampledLibrary as ResampledLibrary
 from selfdict.scene.library import build_library as build_library
 from selfdict.scene.library import read_library as read_library
 from selfdict.scene.library import resample_library as resample_library

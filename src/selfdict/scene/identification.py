@@ -11,7 +11,7 @@ import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.library import ResampledLibrary, resample_library
+from selfdict.scene.library import resample_library
 from selfdict.scene.metadata import notes_of
 
 # A match needs a small angle, and a next material that is much farther. On the USGS library this
@@ -133,28 +133,26 @@ def identify(endmembers: xr.DataArray, library: xr.DataArray) -> Identification:
     endmembers = endmembers.transpose(..., "band")
     _check_wavelengths(endmembers, library)
     has_values = np.isfinite(endmembers.values).all(axis=0)
-    resampled = resample_library(library, endmembers.isel(band=has_values))
+    resampled, is_covered = resample_library(library, endmembers.isel(band=has_values))
     bands = has_values.copy()
-    bands[has_values] = resampled.bands
+    bands[has_values] = is_covered
     _check_number(int(bands.sum()))
     wavelength = endmembers["wavelength"].values[bands]
     spectra = endmembers.values[:, bands].astype(np.float64)
-    angles = angles_between(
-        slopes_of(spectra, wavelength), slopes_of(resampled.library.values, wavelength)
-    )
+    angles = angles_between(slopes_of(spectra, wavelength), slopes_of(resampled.values, wavelength))
     matches = []
     for spectrum, row in zip(spectra, angles):
         candidates = _nearest(row, resampled)
         curve = np.full(len(bands), np.nan)
-        curve[bands] = _scaled(resampled.library.values[np.argmin(row)], spectrum)
+        curve[bands] = _scaled(resampled.values[np.argmin(row)], spectrum)
         matches.append(Match(_decision(candidates), candidates, curve))
-    return Identification(tuple(matches), bands, (*notes_of(library), *resampled.notes))
+    return Identification(tuple(matches), bands, tuple(notes_of(resampled)))
 
 
 def check_names(scene: xr.DataArray, library: xr.DataArray) -> None:
     """Raise an error if endmembers of a scene cannot be looked up in a library."""
     _check_wavelengths(scene, library)
-    _check_number(int(resample_library(library, scene).bands.sum()))
+    _check_number(resample_library(library, scene)[0].sizes["band"])
 
 
 def _check_wavelengths(scene: xr.DataArray, library: xr.DataArray) -> None:
@@ -208,10 +206,10 @@ def _unit_rows(rows: Array) -> Array:
     return np.asarray(rows / np.where(norms > 0, norms, 1.0))
 
 
-def _nearest(angles: Array, resampled: ResampledLibrary) -> tuple[Candidate, ...]:
+def _nearest(angles: Array, library: xr.DataArray) -> tuple[Candidate, ...]:
     """Return the nearest spectrum of each of the three nearest materials."""
-    materials = resampled.library["material"].values
-    names = resampled.library["name"].values
+    materials = library["material"].values
+    names = library["name"].values
     candidates: list[Candidate] = []
     seen = set()
     for k in np.argsort(angles, kind="stable").tolist():

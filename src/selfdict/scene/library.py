@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from selfdict.files.formats import FileFormat
 from selfdict.files.library_text import DELETED_BELOW
 from selfdict.files.reader import Reader
 from selfdict.scene.blocks import float_dtype
-from selfdict.scene.metadata import add_notes, wavelength_ranges
+from selfdict.scene.metadata import add_notes, notes_of, wavelength_ranges
 from selfdict.scene.model import check_text
 
 
@@ -175,26 +174,7 @@ def material_of(name: str) -> str:
     return together
 
 
-@dataclass(frozen=True)
-class ResampledLibrary:
-    """A library at the bands of a scene.
-
-    Attributes
-    ----------
-    library : xarray.DataArray (spectrum, band)
-        The remaining spectra and bands, without missing values.
-    bands : (n_bands,) ndarray of bool
-        Which bands of the scene remain.
-    notes : tuple of str
-        What was left out.
-    """
-
-    library: xr.DataArray
-    bands: Array
-    notes: tuple[str, ...]
-
-
-def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
+def resample_library(library: xr.DataArray, scene: xr.DataArray) -> tuple[xr.DataArray, Array]:
     """Return the spectra of a library as the sensor of a scene would measure them.
 
     If the scene has widths (``fwhm``), each value is the average of the spectrum under a Gaussian
@@ -214,6 +194,14 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
         (band)`` in nanometres. If scene or library has no wavelengths, both must have the same
         number of bands, which are then matched one to one.
 
+    Returns
+    -------
+    resampled : xarray.DataArray (spectrum, band)
+        The remaining spectra and bands, without missing values. The attribute ``selfdict_notes``
+        says what was left out.
+    is_covered : (n_bands,) ndarray of bool
+        Which bands of the scene remain.
+
     Raises
     ------
     ValueError
@@ -225,9 +213,13 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
     >>> from selfdict.scene import build_library, resample_library
     >>> library = build_library([[0.2, 0.4]], ["quartz"], [500.0, 600.0])
     >>> bands = {"wavelength": ("band", [550.0, 650.0])}
-    >>> resampled = resample_library(library, xr.DataArray([0.0, 0.0], dims="band", coords=bands))
-    >>> resampled.library.values, resampled.notes
-    (array([[0.3]]), ('1 of 2 bands are left out, which the library does not cover: 650 nm',))
+    >>> resampled, is_covered = resample_library(
+    ...     library, xr.DataArray([0.0, 0.0], dims="band", coords=bands)
+    ... )
+    >>> resampled.values, is_covered
+    (array([[0.3]]), array([ True, False]))
+    >>> resampled.attrs["selfdict_notes"]
+    ['1 of 2 bands are left out, which the library does not cover: 650 nm']
     """
     if "wavelength" not in library.coords or "wavelength" not in scene.coords:
         return _same_bands(library, scene)
@@ -254,7 +246,7 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
         scene["wavelength"].values[bands],
         material=library["material"].values[spectra],
     )
-    notes = []
+    notes = notes_of(library)
     if not bands.all():
         notes.append(
             f"{np.sum(~bands)} of {len(bands)} bands are left out, which the library does not "
@@ -265,10 +257,10 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
             f"{np.sum(~spectra)} of {len(spectra)} spectra of the library are left out, which do "
             "not cover the bands of the scene"
         )
-    return ResampledLibrary(kept, bands, tuple(notes))
+    return add_notes(kept, *notes), bands
 
 
-def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
+def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> tuple[xr.DataArray, Array]:
     """Return the library as it is, if it has as many bands as the scene."""
     n_bands = scene.sizes["band"]
     missing = "the library"
@@ -279,11 +271,11 @@ def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
             f"{missing} has no wavelengths, and the bands cannot be matched one to one: "
             f"the library has {library.sizes['band']}, the scene {n_bands}"
         )
-    notes: tuple[str, ...] = ()
     # If neither has wavelengths, nothing could be compared.
     if "wavelength" in library.coords or "wavelength" in scene.coords:
-        notes = (f"{missing} has no wavelengths: its {n_bands} bands are matched one to one",)
-    return ResampledLibrary(library, np.ones(n_bands, dtype=bool), notes)
+        note = f"{missing} has no wavelengths: its {n_bands} bands are matched one to one"
+        library = add_notes(library, note)
+    return library, np.ones(n_bands, dtype=bool)
 
 
 def _range_of(data: xr.DataArray) -> str:

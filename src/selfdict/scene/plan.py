@@ -76,11 +76,10 @@ class Plan:
         library = options.library
         notes: tuple[str, ...] = ()
         if library is not None:
-            resampled = resample_library(library, scene.isel(band=bands))
-            notes = (*notes_of(library), *resampled.notes)
-            library = resampled.library
+            library, is_covered = resample_library(library, scene.isel(band=bands))
+            notes = tuple(notes_of(library))
             bands = bands.copy()
-            bands[np.flatnonzero(bands)[~resampled.bands]] = False
+            bands[np.flatnonzero(bands)[~is_covered]] = False
         if options.names is not None:
             # Before hours of work, not after them.
             check_names(scene.isel(band=bands), options.names)
