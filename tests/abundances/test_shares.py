@@ -10,8 +10,8 @@ from scipy.sparse import csc_array
 
 from selfdict import FGNSR, SPA, InputError, fcls, nnls, shares
 from selfdict.abundances import Illumination, unit_shares
+from selfdict.abundances.illumination import as_shares
 from selfdict.abundances.least_squares import fit_soft_sum
-from selfdict.abundances.shares import as_shares
 
 N_BANDS = 80
 

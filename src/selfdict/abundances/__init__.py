@@ -1,7 +1,8 @@
 """Abundances of endmembers: nonnegative and fully constrained least squares, and shares."""
 
+from selfdict.abundances.illumination import Illumination
 from selfdict.abundances.least_squares import column_residuals, fcls, nnls
-from selfdict.abundances.shares import Illumination, shares, unit_shares
+from selfdict.abundances.shares import shares, unit_shares
 from selfdict.abundances.uncertainty import Variability, standard_errors
 
 __all__ = [

@@ -14,7 +14,7 @@ variance is v_iᵀN v_i. The residual r of the fit estimates the noise: its expe
 σ² (m − |P|) + Σ_k h_k² (tr C_k − tr B Q_k).
 
 Where the sum of the coefficients is drawn to one with the weight λ, and the sums vary by σ_b
-(:mod:`selfdict.abundances.shares`), B is the inverse of U_PᵀU_P + λ 1 1ᵀ, the variation of
+(:mod:`selfdict.abundances.illumination`), B is the inverse of U_PᵀU_P + λ 1 1ᵀ, the variation of
 the sums adds (λ σ_b)² 1 1ᵀ to N, and m − |P| becomes m − |P| + λ 1ᵀB1.
 
 A coefficient of zero has no first-order error. It gets the error it would have if it were free.

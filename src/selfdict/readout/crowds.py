@@ -21,7 +21,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import gammaincinv
 
 from selfdict._validation import Array
-from selfdict.abundances.shares import evenly, unit_shares
+from selfdict.abundances.illumination import evenly
+from selfdict.abundances.shares import unit_shares
 from selfdict.abundances.uncertainty import Variability
 from selfdict.compute.linear_algebra import smaller_moments
 from selfdict.kernels.columns import dense_columns, squared_norms

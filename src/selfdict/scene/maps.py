@@ -12,8 +12,9 @@ from selfdict._errors import warn_caller
 from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability, standard_errors
 from selfdict.abundances.column_solver import Fit
+from selfdict.abundances.illumination import as_shares
 from selfdict.abundances.least_squares import MANY_ENDMEMBERS, fit_fixed_sum, fit_soft_sum
-from selfdict.abundances.shares import as_shares, unit_columns
+from selfdict.abundances.shares import unit_columns
 from selfdict.compute.deadline import in_words, predicted_seconds
 from selfdict.scene.blocks import Block, block_matrix, blocks, map_of
 from selfdict.scene.choose import Choice
