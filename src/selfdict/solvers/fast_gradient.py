@@ -84,7 +84,10 @@ class FastGradient(Solver):
         started = time.perf_counter()
         deadline = Deadline(self.max_seconds)
         for k in range(1, self.max_iter + 1):
-            iteration.step(self._steers(iteration, k))
+            steers = iteration.restarted
+            if self.target_every is not None:
+                steers = k > 1 and (k - 1) % self.target_every == 0
+            iteration.step(steers)
             # tol = 0 asks for the plain method, without the cost of a certificate on the way
             if self.tol > 0 and k % CHECK_EVERY == 0:
                 outcome = iteration.outcome(self.tol)
@@ -96,12 +99,6 @@ class FastGradient(Solver):
             if deadline.passed:
                 return Status.MAX_SECONDS
         return Status.MAX_ITER
-
-    def _steers(self, iteration: Iteration, k: int) -> bool:
-        """Whether μ moves towards the target before iteration k."""
-        if self.target_every is None:
-            return iteration.restarted
-        return k > 1 and (k - 1) % self.target_every == 0
 
 
 def fast_gradient(
