@@ -189,7 +189,6 @@ def describe(source: Source) -> dict[str, Any]:
     source.prepare()
     from selfdict.scene.blocks import valid_mask
     from selfdict.scene.inspection import preflight
-    from selfdict.scene.metadata import crs_of, transform_of
 
     scene = source.read()
     if scene.chunks is not None:
@@ -218,8 +217,7 @@ def describe(source: Source) -> dict[str, Any]:
         "add_offset": scene.attrs.get("add_offset"),
         "band_gains": _span(scene, "band_gain"),
         "band_offsets": _span(scene, "band_offset"),
-        "crs": None,
-        "transform": None,
+        **_place(scene),
         "valid_pixels": n_valid,
         "valid_share": n_valid / (n_rows * n_columns),
         "bands_left_out": look.left_out.tolist(),
@@ -229,14 +227,20 @@ def describe(source: Source) -> dict[str, Any]:
         facts["variable"] = scene.name
     if "good_band" in scene.coords:
         facts["bad_bands"] = int((~scene["good_band"].values.astype(bool)).sum())
-    crs = crs_of(scene)
-    if crs is not None:
-        facts["crs"] = crs.to_string()
-    transform = transform_of(scene)
-    if transform is not None:
-        # The last three of the nine entries are always 0, 0, 1. Adding 0 makes −0 a plain zero.
-        facts["transform"] = [entry + 0.0 for entry in list(transform)[:6]]
     return facts
+
+
+def _place(scene: "xr.DataArray") -> dict[str, Any]:
+    """Return the CRS and the transform of a scene."""
+    from selfdict.scene.metadata import crs_of, transform_of
+
+    place: dict[str, Any] = {"crs": crs_of(scene), "transform": transform_of(scene)}
+    if place["crs"] is not None:
+        place["crs"] = place["crs"].to_string()
+    if place["transform"] is not None:
+        # The last three of the nine entries are always 0, 0, 1. Adding 0 makes −0 a plain zero.
+        place["transform"] = [entry + 0.0 for entry in list(place["transform"])[:6]]
+    return place
 
 
 def _of_bands(scene: "xr.DataArray", name: str) -> list[Any]:
