@@ -20,7 +20,7 @@ def mean_removed_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
     removed, is 50: neither similar nor dissimilar.
     """
     A, B = _spectra(W, "W", W_true, "W_true")
-    angles: Array = 100 / np.pi * _angles(_centred(A), _centred(B))
+    angles: Array = 100 / np.pi * angles_between(_centred(A), _centred(B))
     return angles
 
 
@@ -43,7 +43,7 @@ def _centred(V: Array) -> Array:
     return centred
 
 
-def _angles(A: Array, B: Array) -> Array:
+def angles_between(A: Array, B: Array) -> Array:
     """Return the angles in radians between all pairs of columns; π/2 with a column of zeros."""
     # Rounding may bring a cosine slightly outside [−1, 1].
     cosines = np.clip(_unit_columns(A).T @ _unit_columns(B), -1.0, 1.0)
@@ -137,7 +137,7 @@ def spectral_angle(A: ArrayLike, B: ArrayLike, *, degrees: bool = False) -> floa
         zero = np.flatnonzero(~spectra.any(axis=0))
         if zero.size > 0:
             raise InputError(f"the spectra in {name} must not be zero; column {zero[0]} is")
-    angles = _angles(found, reference)
+    angles = angles_between(found, reference)
     if degrees:
         angles = np.degrees(angles)
     return float(angles[_cheapest_pairs(angles)].mean())

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array, as_indices, as_matrix
 from selfdict.abundances.uncertainty import Variability
 from selfdict.compute.threads import single_threaded_blas
+from selfdict.metrics import angles_between
 from selfdict.readout.crowds import Crowd, Pixels, alike_materials, find_crowd, variability_of
 
 
@@ -119,8 +120,8 @@ def open_groups(M: Array, K: Array, rows: Array, gates: Array) -> Groups:
     selected = pixels.directions(K)
     columns = pixels.directions(rows)
     with single_threaded_blas():
-        angles = _angles(selected, columns)
-        between = _angles(selected, selected)
+        angles = angles_between(selected, columns)
+        between = angles_between(selected, selected)
     np.fill_diagonal(between, np.pi)
     reach = 0.5 * between.min(axis=1)
     nearest = angles.argmin(axis=0)
@@ -151,16 +152,11 @@ def _kinds(columns: Array, rows: Array, weights: Array, reach: float) -> tuple[K
     is_left = np.ones(len(rows), dtype=bool)
     while is_left.any():
         first = int(np.argmax(is_left))
-        is_near = is_left & (_angles(columns[:, [first]], columns)[0] < reach)
+        is_near = is_left & (angles_between(columns[:, [first]], columns)[0] < reach)
         is_near[first] = True
         is_left &= ~is_near
         kinds.append(Kind(int(rows[first]), int(is_near.sum()), float(weights[is_near].sum())))
     return tuple(sorted(kinds, key=lambda kind: -kind.weight))
-
-
-def _angles(U: Array, V: Array) -> Array:
-    """Return the angles between columns of length one."""
-    return np.asarray(np.arccos(np.clip(U.T @ V, -1.0, 1.0)))
 
 
 def _groups(

@@ -11,6 +11,7 @@ import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.metrics import angles_between
 from selfdict.scene.library import resample_library
 from selfdict.scene.metadata import notes_of
 
@@ -139,7 +140,8 @@ def identify(endmembers: xr.DataArray, library: xr.DataArray) -> Identification:
     _check_number(int(bands.sum()))
     wavelength = endmembers["wavelength"].values[bands]
     spectra = endmembers.values[:, bands].astype(np.float64)
-    angles = angles_between(slopes_of(spectra, wavelength), slopes_of(resampled.values, wavelength))
+    of_library = slopes_of(resampled.values, wavelength)
+    angles = np.degrees(angles_between(slopes_of(spectra, wavelength).T, of_library.T))
     matches = []
     for spectrum, row in zip(spectra, angles):
         candidates = _nearest(row, resampled)
@@ -192,18 +194,6 @@ def slopes_of(spectra: Array, wavelength: Array) -> Array:
     # Zero only if all bands have one wavelength.
     variance = np.maximum((centred * distance).sum(axis=1), np.finfo(float).tiny)
     return np.asarray(_relative(spectra) @ (centred / variance[:, None]).T)
-
-
-def angles_between(first: Array, second: Array) -> Array:
-    """Return the angles between the rows of two matrices, in degrees."""
-    cosines = _unit_rows(first) @ _unit_rows(second).T
-    return np.asarray(np.degrees(np.arccos(np.clip(cosines, -1, 1))))
-
-
-def _unit_rows(rows: Array) -> Array:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    # A spectrum without slopes is at 90° to all.
-    return np.asarray(rows / np.where(norms > 0, norms, 1.0))
 
 
 def _nearest(angles: Array, library: xr.DataArray) -> tuple[Candidate, ...]:
