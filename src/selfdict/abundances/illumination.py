@@ -48,7 +48,7 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 # share, relative to spectra of unit length, from which a pixel tells how bright a material is
 _PURITY = 0.75
 # pixels from which the spread is estimated
-_SAMPLE = 2_500
+_SAMPLE = 1_500
 # some hundred residuals tell enough
 _RESIDUALS = 500
 # pixels with equal noise in all bands that count beside those which tell of the noise of each band
@@ -178,10 +178,11 @@ class Illumination:
 
 
 def as_shares(H: Array) -> Array:
-    """Return coefficients (r, n) divided by their sums; columns of zeros stay."""
+    """Divide coefficients (r, n) by their sums, in place; columns of zeros stay."""
     total = H.sum(axis=0)
     total[total == 0] = 1.0
-    return np.asarray(H / total)
+    H /= total
+    return H
 
 
 def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
@@ -312,9 +313,10 @@ def _spread(deviations: Array, variances: Array, weight: Array) -> float:
     return math.sqrt(square)
 
 
-def _chi2_median(degrees: Any) -> Any:
+def _chi2_median(degrees: Any) -> Array:
     """Return the median of χ² variables; scipy.stats, which has it, takes long to import."""
-    return 2 * gammaincinv(0.5 * degrees, 0.5)
+    distinct, index = np.unique(degrees, return_inverse=True)
+    return np.asarray((2 * gammaincinv(0.5 * distinct, 0.5))[index])
 
 
 def _sample(n: int) -> Array | slice:

@@ -89,7 +89,8 @@ def shares(
     H = illumination.coefficients(M)
     if not return_std:
         return as_shares(H)
-    return as_shares(H), illumination.standard_errors(M, H, variability)
+    errors = illumination.standard_errors(M, H, variability)
+    return as_shares(H), errors
 
 
 def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:
