@@ -16,7 +16,7 @@ from selfdict.scene import SceneError, read_scene, unmix, write_scene
 
 @pytest.fixture(scope="module")
 def cube(tmp_path_factory):
-    scene = make_scene(shape=(60, 60), n_bands=60, n_endmembers=3, random_state=0).scene
+    scene = make_scene(shape=(150, 150), n_bands=60, n_endmembers=3, random_state=0).scene
     return write_scene(scene, tmp_path_factory.mktemp("scene") / "cube.hdr")
 
 
