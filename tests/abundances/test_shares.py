@@ -72,6 +72,8 @@ def test_weights_of_bands_against_weighted_data(stiffness, alike):
     np.testing.assert_allclose(found.H, by_hand.H, atol=1e-10 / alike)
     plain = ((M - U @ found.H) ** 2).sum(axis=0)
     np.testing.assert_allclose(found.squared_residuals, plain, rtol=1e-9)
+    weighted = ((weights[:, None] * (M - U @ found.H)) ** 2).sum(axis=0)
+    np.testing.assert_allclose(found.weighted_squares, weighted, rtol=1e-9)
     np.testing.assert_allclose(found.squared_norms, (M**2).sum(axis=0), rtol=1e-12)
 
 

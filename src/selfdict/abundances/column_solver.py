@@ -47,9 +47,9 @@ class ColumnSolver:
             direction = self.guess @ self.guess.sum(axis=0)
             self.shift = direction / direction.sum()
             self.guess -= np.outer(self.shift, self.guess.sum(axis=0))
-        self._pivots = P is not None and len(self.G) <= MOST_UNKNOWNS
-        self._pivots = self._pivots and not (simplex or self.stable)
-        if self._pivots:
+        self.pivots = P is not None and len(self.G) <= MOST_UNKNOWNS
+        self.pivots = self.pivots and not (simplex or self.stable)
+        if self.pivots:
             # Rᵀy, all that is needed of y, takes its place.
             self.P = P @ R
             self.offset = offset @ R
@@ -79,7 +79,7 @@ class ColumnSolver:
             X = np.empty((Y.shape[1], len(self.G)))
         else:
             X = np.array(H0.T, dtype=np.float64, order="C")
-        if not self._pivots:
+        if not self.pivots:
             self._by_active_sets(Y, X, warm)
             return X
         left = self._by_pivoting(Y, X, warm)
@@ -105,7 +105,7 @@ class ColumnSolver:
 
     def squared_residuals(self, products: Array, norms: Array, X: Array) -> Array:
         """Return ‖m − P R x‖² (n,) for solutions (r, n), by products; zeros if they do not tell."""
-        if not self._pivots:
+        if not self.pivots:
             return np.zeros(X.shape[1])
         assert self.P is not None
         mixed = (self.P @ self.P.T) @ X
@@ -120,6 +120,7 @@ class Fit(NamedTuple):
     H: Array  # (r, n)
     squared_norms: Array  # (n,): ‖m_j‖²
     squared_residuals: Array  # (n,): ‖m_j − U h_j‖²; zeros if they were not asked for
+    weighted_squares: Array  # (n,): the same of weighted rows
 
 
 def fit_columns(
@@ -130,16 +131,19 @@ def fit_columns(
     scale: Array,
     H0: Array | None,
     with_residuals: bool,
-    is_weighted: bool,
+    weights: Array | None,
 ) -> Fit:
     """Fit all columns of M; the coefficients of U are solutions divided by ``scale`` (r, 1).
 
-    Residuals are those of M − U H, also if the solver gives weights to the rows.
+    ``weights`` (m,) are those that the solver gives to the rows.
     """
     n = M.shape[1]
+    squares = np.zeros(n)
+    weighted = squares
+    if weights is not None:
+        weighted = np.zeros(n)
+    fit = Fit(np.empty((len(solver.G), n), dtype), np.empty(n), squares, weighted)
     Ut = np.ascontiguousarray(U.T)
-    gram = Ut @ U
-    fit = Fit(np.empty((len(solver.G), n), dtype), np.empty(n), np.zeros(n))
 
     def task(start: int, stop: int) -> None:
         columns = slice(start, stop)
@@ -152,16 +156,31 @@ def fit_columns(
         H = X / scale
         fit.H[:, columns] = H
         fit.squared_norms[columns] = norms
-        if with_residuals:
-            if is_weighted:
-                products, _ = products_and_norms(Ut, M, start, stop)
-                squares = norms + ((gram @ H - 2 * products) * H).sum(axis=0)
-            else:
-                squares = solver.squared_residuals(products, norms, X)
-            fit.squared_residuals[columns] = with_digits(squares, norms, U, M[:, columns], H)
+        if not with_residuals:
+            return
+        part = M[:, columns]
+        if weights is None:
+            squares = solver.squared_residuals(products, norms, X)
+        else:
+            plain, weighted_norms = products_and_norms(Ut, M, start, stop, weights)
+            squares = _squares(norms, plain, Ut @ U, H)
+            weighted_Ut = Ut * weights**2
+            if solver.pivots:
+                products *= scale
+            else:  # its products are not those with U
+                products, _ = products_and_norms(weighted_Ut, M, start, stop)
+            weighted = _squares(weighted_norms, products, weighted_Ut @ U, H)
+            weighted = with_digits(weighted, weighted_norms, U, part, H, weights)
+            fit.weighted_squares[columns] = weighted
+        fit.squared_residuals[columns] = with_digits(squares, norms, U, part, H)
 
     for_parts(task, M)
     return fit
+
+
+def _squares(norms: Array, products: Array, gram: Array, H: Array) -> Array:
+    """Return ‖m − U h‖² of columns by the products Uᵀm and UᵀU."""
+    return np.asarray(norms + ((gram @ H - 2 * products) * H).sum(axis=0))
 
 
 def for_parts(task: Callable[[int, int], Any], M: Array) -> None:

@@ -35,7 +35,7 @@ from scipy.special import gammaincinv
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_floats, as_matrix
 from selfdict.abundances.column_solver import Fit
-from selfdict.abundances.least_squares import column_residuals, fit_soft_sum, nnls
+from selfdict.abundances.least_squares import fit_soft_sum, nnls
 from selfdict.abundances.uncertainty import (
     Variability,
     distinct_patterns,
@@ -147,14 +147,12 @@ class Illumination:
         """
         return self.fit(M).H
 
-    def standard_errors(
-        self, M: ArrayLike, H: Array, variability: Variability | None = None
-    ) -> Array:
-        """Return the standard errors of the shares of pixels M (m, n) with coefficients H."""
+    def standard_errors(self, fit: Fit, variability: Variability | None = None) -> Array:
+        """Return the standard errors of the shares of pixels from a fit with residuals."""
         return standard_errors(
             self.spectra,
-            H,
-            column_residuals(self.spectra, M, H, weights=self.weights),
+            fit.H,
+            np.sqrt(fit.weighted_squares),
             variability=variability,
             stiffness=self.stiffness,
             spread=self.spread,
@@ -174,6 +172,7 @@ class Illumination:
         if is_zero.any():
             fit.H[:, is_zero] = 0.0
             fit.squared_residuals[is_zero] = 0.0
+            fit.weighted_squares[is_zero] = 0.0
         return fit
 
 

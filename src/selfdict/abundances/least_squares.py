@@ -110,9 +110,7 @@ def fit_soft_sum(
         if weights is not None:
             P = _weighted(np.eye(len(U), len(stacked)), weights)
         solver = ColumnSolver(stacked, P, offset, simplex=False)
-    return fit_columns(
-        solver, plain, M, dtype, scale[:, None], H0, with_residuals, weights is not None
-    )
+    return fit_columns(solver, plain, M, dtype, scale[:, None], H0, with_residuals, weights)
 
 
 def fcls(
@@ -191,9 +189,7 @@ def fit_fixed_sum(
     # The right-hand side (m − origin) / scale with a one below, reduced by Qᵀ: Pᵀm + offset.
     P = Q[:-1] / scale
     solver = ColumnSolver(R, _weighted(P, weights), Q[-1] - origin @ P, simplex=True)
-    fit = fit_columns(
-        solver, plain, M, dtype, np.ones((1, 1)), H0, with_residuals, weights is not None
-    )
+    fit = fit_columns(solver, plain, M, dtype, np.ones((1, 1)), H0, with_residuals, weights)
     return fit._replace(H=fit.H[:r])
 
 
@@ -223,10 +219,8 @@ def _check_start(H0: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
     return H0
 
 
-def column_residuals(
-    U: ArrayLike, M: ArrayLike, H: ArrayLike, *, weights: Array | None = None
-) -> Array:
-    """Return ‖W(m_j − U h_j)‖₂ for every column, without holding M − U H.
+def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike) -> Array:
+    """Return ‖m_j − U h_j‖₂ for every column, without holding M − U H.
 
     The residual itself is formed, a block of columns at a time in float64. The faster formula
     ‖m‖² − 2 hᵀUᵀm + hᵀUᵀU h loses all digits below 1e-8 ‖m‖. It is used only for sparse columns
@@ -238,8 +232,6 @@ def column_residuals(
     M : (m, n) array_like or sparse array
         May be a ``np.memmap``.
     H : (r, n) array_like
-    weights : (m,) ndarray, optional
-        The diagonal of W, by default ones; for dense M.
 
     Returns
     -------
@@ -266,7 +258,7 @@ def column_residuals(
             mixed = np.einsum("jk,kj->j", part.T @ U, H[:, columns])
             fitted = np.einsum("kj,kj->j", (U.T @ U) @ H[:, columns], H[:, columns])
             squares[columns] = norms - 2 * mixed + fitted
-        squares[columns] = with_digits(squares[columns], norms, U, part, H[:, columns], weights)
+        squares[columns] = with_digits(squares[columns], norms, U, part, H[:, columns])
 
     for_parts(task, M)
     if not np.isfinite(squares).all():

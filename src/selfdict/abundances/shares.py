@@ -86,11 +86,11 @@ def shares(
     """
     if illumination is None:
         illumination = Illumination.of(U, M)
-    H = illumination.coefficients(M)
+    fit = illumination.fit(M, with_residuals=return_std)
     if not return_std:
-        return as_shares(H)
-    errors = illumination.standard_errors(M, H, variability)
-    return as_shares(H), errors
+        return as_shares(fit.H)
+    errors = illumination.standard_errors(fit, variability)
+    return as_shares(fit.H), errors
 
 
 def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:

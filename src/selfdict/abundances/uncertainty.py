@@ -77,7 +77,7 @@ def standard_errors(
     H : (r, n) array_like
         Their nonnegative least-squares coefficients; with ``kind="fcls"``, those that sum to one.
     residuals : (n,) array_like
-        ‖W(m_j − U h_j)‖ with the weights W, see :func:`column_residuals`.
+        ‖m_j − U h_j‖, see :func:`column_residuals`; of weighted bands, if there are weights.
     kind : {"shares", "nnls", "fcls"}
         Whether the errors are those of coefficients divided by their sum, of coefficients, or of
         coefficients that sum to one.

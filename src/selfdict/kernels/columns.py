@@ -41,13 +41,14 @@ def squared_norms(M: Any) -> Array:
     M = np.asarray(M)
     out = np.zeros(M.shape[1])
     no_products = np.empty((0, 0))
+    ones = np.ones(M.shape[0])
 
     def task(start: int, stop: int) -> None:
         if abs(M.strides[0]) < abs(M.strides[1]):
             _add_norms_of_rows(M.T, out, unsigned(start), unsigned(stop))
         else:
             norms = out[start:stop]
-            _add_products_and_norms(no_products, M, no_products, norms, unsigned(start))
+            _add_products_and_norms(no_products, ones, M, no_products, norms, unsigned(start))
 
     # wide, because in a row-major matrix a narrow slice jumps to another memory page at every row
     columns_per_slice = 16384
@@ -55,23 +56,35 @@ def squared_norms(M: Any) -> Array:
     return out
 
 
-def products_and_norms(P: Array, M: Any, start: int, stop: int) -> tuple[Array, Array]:
-    """Return P m_j (k, n) and ‖m_j‖² of some columns of M, in one pass over M, in float64."""
+def products_and_norms(
+    P: Array, M: Any, start: int, stop: int, weights: Array | None = None
+) -> tuple[Array, Array]:
+    """Return P m_j (k, n) and ‖m_j‖² of some columns of M, in one pass over M, in float64.
+
+    With ``weights`` (m,), for dense M, the norms are those of the columns times the weights.
+    """
     if issparse(M):
         part = M[:, start:stop]
         return np.ascontiguousarray((part.T @ P.T).T), squared_norms(part)
+    if weights is None:
+        weights = np.ones(M.shape[0])
     if not M.flags.c_contiguous:
-        part = M[:, start:stop]
-        return P @ np.asarray(part, dtype=np.float64), squared_norms(part)
+        part = np.asarray(M[:, start:stop], dtype=np.float64)
+        return P @ part, squared_norms(weights[:, None] * part)
     products = np.zeros((len(P), stop - start))
     norms = np.zeros(stop - start)
-    _add_products_and_norms(P, np.asarray(M), products, norms, unsigned(start))
+    _add_products_and_norms(P, weights**2, np.asarray(M), products, norms, unsigned(start))
     return products, norms
 
 
 @jit
-def _add_products_and_norms(P: Array, M: Array, products: Array, norms: Array, start: int) -> None:
-    """Add those of column start + j of M to column j, for every column of ``products``."""
+def _add_products_and_norms(
+    P: Array, squares: Array, M: Array, products: Array, norms: Array, start: int
+) -> None:
+    """Add those of column start + j of M to column j, for every column of ``products``.
+
+    ``squares`` (m,) are the squared weights of the rows in the norms.
+    """
     # Four rows at a time, so that sums are read and written a quarter as often; what these hold of
     # the columns stays in cache. The bounds must be unsigned: LLVM vectorises the loops only
     # without the test for negative indices.
@@ -84,7 +97,12 @@ def _add_products_and_norms(P: Array, M: Array, products: Array, norms: Array, s
             b = np.float64(M[i + 1, start + j])
             c = np.float64(M[i + 2, start + j])
             d = np.float64(M[i + 3, start + j])
-            norms[j] += a * a + b * b + c * c + d * d
+            norms[j] += (
+                squares[i] * a * a
+                + squares[i + 1] * b * b
+                + squares[i + 2] * c * c
+                + squares[i + 3] * d * d
+            )
         for k in range(P.shape[0]):
             for j in range(n):
                 a = P[k, i] * np.float64(M[i, start + j])
@@ -95,7 +113,7 @@ def _add_products_and_norms(P: Array, M: Array, products: Array, norms: Array, s
     for i in range(quads, m):
         for j in range(n):
             a = np.float64(M[i, start + j])
-            norms[j] += a * a
+            norms[j] += squares[i] * a * a
         for k in range(P.shape[0]):
             for j in range(n):
                 products[k, j] += P[k, i] * np.float64(M[i, start + j])

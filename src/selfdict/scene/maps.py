@@ -149,7 +149,7 @@ class FitBlock:
         # A pixel of zeros is fitted exactly by no endmember at all.
         maps = {"errors": errors, "residual": errors / np.sqrt(np.where(norms > 0, norms, 1.0))}
         if self.with_uncertainty:
-            maps["uncertainty"] = self._standard_errors(M, U, H, errors)
+            maps["uncertainty"] = self._standard_errors(fit, U)
         if self.illumination is not None:
             maps["brightness"] = H.sum(axis=0)
         if self.method in ("shares", "unit"):
@@ -176,13 +176,14 @@ class FitBlock:
             U = unit_columns(U)
         return fit_soft_sum(U, M, 0.0, with_residuals=True), U
 
-    def _standard_errors(self, M: Array, U: Array, H: Array, residuals: Array) -> Array:
+    def _standard_errors(self, fit: Fit, U: Array) -> Array:
         if self.illumination is not None:
-            return self.illumination.standard_errors(M, H, self.variability)
+            return self.illumination.standard_errors(fit, self.variability)
         kind = self.method
         if kind == "unit":
             kind = "shares"
-        return standard_errors(U, H, residuals, kind=kind, variability=self.variability)
+        residuals = np.sqrt(fit.squared_residuals)
+        return standard_errors(U, fit.H, residuals, kind=kind, variability=self.variability)
 
 
 def _on_grid(values: Array, valid: Array, shape: tuple[int, ...]) -> Array:
