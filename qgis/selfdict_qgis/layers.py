@@ -1,7 +1,5 @@
 """What the outputs of ``unmix`` look like: the colours of the report, and names in the legend."""
 
-from xml.etree import ElementTree
-
 from qgis.core import (
     QgsCategorizedSymbolRenderer,
     QgsColorRampShader,
@@ -55,15 +53,12 @@ def to_show(folder):
 
 
 def _classes(folder):
-    """Return number, name and colour of each material, from the table beside ``dominant.tif``."""
-    table = ElementTree.parse(folder / "dominant.tif.aux.xml")
-    classes = []
-    for row in table.iter("Row"):
-        value, name, *rgb = (cell.text for cell in row.iter("F"))
-        # 0 is where there is no data.
-        if int(value) > 0:
-            classes.append((int(value), name, QColor(*map(int, rgb))))
-    return classes
+    """Return number, name and colour of each material, as ``dominant.tif`` has them."""
+    n_materials = QgsRasterLayer(str(folder / "abundances.tif"), "1").bandCount()
+    layer = QgsRasterLayer(str(folder / "dominant.tif"), "2")
+    table = layer.dataProvider().colorTable(1)
+    # 0 is where there is no data
+    return [(int(each.value), each.label, each.color) for each in table[1 : n_materials + 1]]
 
 
 def _shares(folder, band):
