@@ -75,6 +75,9 @@ def test_weights_of_bands_against_weighted_data(stiffness, alike):
     weighted = ((weights[:, None] * (M - U @ found.H)) ** 2).sum(axis=0)
     np.testing.assert_allclose(found.weighted_squares, weighted, rtol=1e-9)
     np.testing.assert_allclose(found.squared_norms, (M**2).sum(axis=0), rtol=1e-12)
+    # a model of dense pixels may be asked about sparse ones
+    sparse = fit_soft_sum(U, csc_array(M), stiffness, weights=weights, with_residuals=True)
+    np.testing.assert_allclose(sparse.weighted_squares, weighted, rtol=1e-9)
 
 
 def test_soft_sum_lies_between_nnls_and_fcls():

@@ -29,8 +29,7 @@ def test_products_and_norms(dtype, order, m):
     wide = M[:, 7:40].astype(np.float64)
     np.testing.assert_allclose(products, P @ wide, atol=1e-13)
     np.testing.assert_allclose(norms, (wide**2).sum(axis=0), rtol=1e-13)
-    if order != "sparse":
-        weights = rng.random(m)
-        products, norms = products_and_norms(P, given, 7, 40, weights)
-        np.testing.assert_allclose(products, P @ wide, atol=1e-13)
-        np.testing.assert_allclose(norms, ((weights[:, None] * wide) ** 2).sum(axis=0), rtol=1e-12)
+    weights = rng.random(m)
+    products, norms = products_and_norms(P, given, 7, 40, weights)
+    np.testing.assert_allclose(products, P @ wide, atol=1e-13)
+    np.testing.assert_allclose(norms, ((weights[:, None] * wide) ** 2).sum(axis=0), rtol=1e-12)

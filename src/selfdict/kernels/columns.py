@@ -61,11 +61,14 @@ def products_and_norms(
 ) -> tuple[Array, Array]:
     """Return P m_j (k, n) and ‖m_j‖² of some columns of M, in one pass over M, in float64.
 
-    With ``weights`` (m,), for dense M, the norms are those of the columns times the weights.
+    With ``weights`` (m,) the norms are those of the columns times the weights.
     """
     if issparse(M):
         part = M[:, start:stop]
-        return np.ascontiguousarray((part.T @ P.T).T), squared_norms(part)
+        products = np.ascontiguousarray((part.T @ P.T).T)
+        if weights is not None:
+            part = part.multiply(weights[:, None]).tocsc()
+        return products, squared_norms(part)
     if weights is None:
         weights = np.ones(M.shape[0])
     if not M.flags.c_contiguous:
