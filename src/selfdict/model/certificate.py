@@ -19,7 +19,7 @@ from selfdict._validation import Array
 from selfdict.compute.device import Device, choose_device, multiply
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.model.dual import DualTerms, Quadratic, dot_error
+from selfdict.model.dual import SUMMED, DualTerms, Quadratic, dot_error, total
 from selfdict.model.losses import Loss
 from selfdict.model.omega import TOLERANCE, into_omega
 from selfdict.model.score_bounds import DECIDED, row_scores
@@ -143,7 +143,7 @@ class Residual(ABC):
             return Objective(price, dot_error(len(support)) * price)
         fit, rounding = self.fit()
         value = fit + problem.penalty.take(support).value(t)
-        n_terms = problem.M.shape[0] + len(support)
+        n_terms = problem.M.shape[0] + len(support) + SUMMED
         # twice, since the room for rounding is rounded itself
         return Objective(value, 2 * (rounding + dot_error(n_terms) * value))
 
@@ -221,7 +221,7 @@ class DenseResidual(Residual):
             s = problem.squared_form.s
         lengths = np.sqrt(squared_norms(atoms[:, self.solution.support]))
         rows = np.sqrt(squared_norms(self.solution.coef.T) * s.max())
-        summed = math.sqrt(math.fsum(s * squared_norms(M))) + float(lengths @ rows)
+        summed = math.sqrt(total(s * squared_norms(M))) + float(lengths @ rows)
         return dot_error(len(lengths) + 1) * summed
 
     def fit(self) -> tuple[float, float]:
@@ -229,16 +229,16 @@ class DenseResidual(Residual):
         s = self.problem.s
         error = self._error()
         if loss.quadratic:
-            square = math.fsum(loss.weigh(s) * squared_norms(loss.whiten(self.R)))
+            square = total(loss.weigh(s) * squared_norms(loss.whiten(self.R)))
             return 0.5 * square, error * math.sqrt(square) + 0.5 * error**2
         # ℓ(r + e) ≤ ℓ(r) + |ψ(r) e| + ½ L e² for a slope ψ with the Lipschitz constant L
-        fit = math.fsum(s * loss.value(self.R).sum(axis=0, dtype=np.float64))
-        slope = math.sqrt(math.fsum(s * squared_norms(loss.gradient(self.R))))
+        fit = total(s * loss.value(self.R).sum(axis=0, dtype=np.float64))
+        slope = math.sqrt(total(s * squared_norms(loss.gradient(self.R))))
         return fit, error * slope + 0.5 * loss.lipschitz * error**2
 
     def norm(self) -> tuple[float, float]:
         norm = math.sqrt(2 * self.fit()[0])
-        return norm, self._error() + dot_error(len(self.R)) * norm
+        return norm, self._error() + dot_error(len(self.R) + SUMMED) * norm
 
     def dual_terms(self, known: Array | None = None) -> DualTerms:
         problem = self.problem
@@ -273,13 +273,14 @@ class SparseResidual(Residual):
 
     def fit(self) -> tuple[float, float]:
         s = self.problem.s
-        fit = 0.5 * math.fsum(s * self.products.square)
-        return fit, 0.5 * math.fsum(s * self.products.square_error)
+        fit = 0.5 * total(s * self.products.square)
+        return fit, 0.5 * total(s * self.products.square_error)
 
     def norm(self) -> tuple[float, float]:
         fit, error = self.fit()
+        norm = math.sqrt(2 * fit)
         # √(a + b) ≤ √a + √b
-        return math.sqrt(2 * fit), math.sqrt(2 * error)
+        return norm, math.sqrt(2 * error) + dot_error(SUMMED) * norm
 
     def dual_terms(self, known: Array | None = None) -> DualTerms:
         M = self.problem.M
@@ -352,7 +353,7 @@ def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:
 
     def conjugate(c: float) -> float:
         columns = loss.conjugate(c * psi).sum(axis=0) * s
-        return math.fsum(columns) * (1 + dot_error(len(psi)))
+        return total(columns) * (1 + dot_error(len(psi) + SUMMED))
 
     return conjugate
 
