@@ -127,10 +127,15 @@ class Penalty(ABC):
         if not quadratic > 0:
             high = min(high, float((penalty.steepest / scores).max(initial=0.0)))
         low = 0.0
+        if linear > 0:
+            # up to the first score that reaches its slope all rows are closed, and it rises
+            low = 0.5 * float((penalty.slope / scores).min(initial=high))
         # By halving the logarithm: c may be of any order. At the left end the derivative is not
         # negative, so that Σ c·score·t is at most c·linear: what rounding does to the conjugate is
         # within the room that the sum is given.
         for _ in range(64):
+            if high <= (1 + 1e-13) * low:
+                break
             c = math.sqrt(max(low, 1e-100 * high)) * math.sqrt(high)
             t = penalty.opening(c * scores)
             lost = c * quadratic + float(scores @ t)
