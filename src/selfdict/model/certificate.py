@@ -212,16 +212,11 @@ class DenseResidual(Residual):
         is at most the sum of the norms.
         """
         problem = self.problem
-        M = problem.M
-        atoms = problem.atoms
-        s = problem.s
         if problem.loss.quadratic:
-            M = problem.squared_form.M
-            atoms = problem.squared_form.atoms
-            s = problem.squared_form.s
-        lengths = np.sqrt(squared_norms(atoms[:, self.solution.support]))
-        rows = np.sqrt(squared_norms(self.solution.coef.T) * s.max())
-        summed = math.sqrt(total(s * squared_norms(M))) + float(lengths @ rows)
+            problem = problem.squared_form
+        lengths = np.sqrt(squared_norms(problem.atoms[:, self.solution.support]))
+        rows = np.sqrt(squared_norms(self.solution.coef.T) * problem.s.max())
+        summed = math.sqrt(total(problem.s * squared_norms(problem.M))) + float(lengths @ rows)
         return dot_error(len(lengths) + 1) * summed
 
     def fit(self) -> tuple[float, float]:

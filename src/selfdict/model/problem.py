@@ -35,21 +35,6 @@ Target = tuple[str, float]
 LARGEST_PENALTY = 1e200
 
 
-class SquaredForm(NamedTuple):
-    """A problem with a quadratic loss as one with the squared loss ½ Σ_j s_j ‖m_j − D x_j‖²."""
-
-    M: Array
-    D: Array | None
-    s: Array
-
-    @property
-    def atoms(self) -> Array:
-        """The columns that X combines: those of M, or of D."""
-        if self.D is None:
-            return self.M
-        return self.D
-
-
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem:
     """Model (6) with its data, or model (4) if ``epsilon`` is given.
@@ -267,12 +252,13 @@ class Problem:
         return device
 
     @cached_property
-    def squared_form(self) -> SquaredForm:
+    def squared_form(self) -> "Problem":
         """The same problem with the squared loss, for quadratic losses; w, v and p stay."""
         D = None
         if self.D is not None:
             D = self.loss.whiten(self.D)
-        return SquaredForm(self.loss.whiten(self.M), D, self.loss.weigh(self.s))
+        weight = self.loss.weigh(self.s)
+        return self.changed(M=self.loss.whiten(self.M), D=D, sample_weight=weight, loss=Squared())
 
     @property
     def penalty(self) -> Penalty:

@@ -13,7 +13,7 @@ from selfdict.compute.linear_algebra import onto_common_span, onto_span, squared
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.projection import gradient_step, subtract_and_extrapolate
 from selfdict.model.certificate import residual_terms
-from selfdict.model.losses import Loss, Squared
+from selfdict.model.losses import Loss
 from selfdict.model.omega import clip_to_gates, project_omega
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Progress, Solution, Status, as_history, relative_gap
@@ -50,17 +50,15 @@ class GradientData:
     @classmethod
     def of(cls, problem: Problem) -> "GradientData":
         """Prepare a problem; L is σ_max² max_j s_j, times the constant of the loss."""
-        M = problem.M
-        D = problem.D
-        s = problem.s
-        loss = problem.loss
-        if loss.quadratic:
-            M, D, s = problem.squared_form
-            loss = Squared()
+        form = problem
+        if problem.loss.quadratic:
+            form = problem.squared_form
+        D = form.D
+        loss = form.loss
         # iterates have the precision of the data; what they lead to is certified in float64
         dtype = problem.M.dtype
-        M = M.astype(dtype, copy=False)
-        s = s.astype(dtype)
+        M = form.M.astype(dtype, copy=False)
+        s = form.s.astype(dtype)
         w = problem.w.astype(dtype)
         column_scale = np.ones_like(s)
         if loss.quadratic and problem.sample_weight is not None and (s > 0).all():
