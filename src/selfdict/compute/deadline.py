@@ -4,14 +4,11 @@ import sys
 import time
 from collections.abc import Callable
 from threading import Timer
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from selfdict._validation import as_scalar
-
-PATIENCE = 10.0  # seconds
 
 
 class Deadline:
@@ -38,10 +35,9 @@ class Deadline:
 
     def affords(self, seconds: float) -> bool:
         """Whether a step that takes this long ends in time, or takes less than 5 % of the limit."""
-        left = self.left
-        if left is None or self.seconds is None:
+        if self.left is None or self.seconds is None:
             return True
-        return seconds < max(left, 0.05 * self.seconds)
+        return seconds < max(self.left, 0.05 * self.seconds)
 
     def part(self, share: float) -> Self:
         """Return a share of the time that is left, with the same record of what was skipped."""
@@ -101,7 +97,7 @@ def in_words(seconds: float) -> str:
 class Announcer:
     """What ``verbose`` means: print every step, one line if it takes long (None), or nothing."""
 
-    def __init__(self, name: str, verbose: bool | None, patience: float = PATIENCE) -> None:
+    def __init__(self, name: str, verbose: bool | None, patience: float = 10.0) -> None:
         self._name = name
         self._verbose = verbose
         self._patience = patience
@@ -127,10 +123,5 @@ class Announcer:
             self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._timer.cancel()

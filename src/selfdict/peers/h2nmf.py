@@ -127,19 +127,16 @@ def _grow(whole: Leaf, n_clusters: int) -> tuple[dict[int, Leaf], list[int]]:
         untried = [entry for entry in queue[: n_clusters - len(leaves)] if not entry[1]]
         # two per thread, so that threads wait little for one another
         untried = untried[: 2 * n_threads()]
-        _try([leaves[node] for _, _, node in untried])
+        _divide([leaves[node] for _, _, node in untried])
         for entry in untried:
             queue.remove(entry)
             add_to_queue(entry[2])
     return leaves, splits
 
 
-def _try(leaves: list[Leaf]) -> None:
+def _divide(leaves: list[Leaf]) -> None:
     """Find the parts of leaves: of one by all threads together, of several by one thread each."""
-    if len(leaves) == 1:
-        leaves[0].divide()
-    else:
-        for_slices(lambda k, _: leaves[k].divide(), len(leaves), 1)
+    for_slices(lambda k, _: leaves[k].divide(), len(leaves), 1)
 
 
 def _describe(leaves: dict[int, Leaf], splits: list[int]) -> Clusters:

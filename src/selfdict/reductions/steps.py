@@ -38,6 +38,11 @@ def weighted_columns(problem: Problem) -> Array:
     return weighted
 
 
+def _refuse_sparse(problem: Problem, what: str) -> None:
+    if problem.is_sparse:
+        raise UnsupportedError(f"{what} needs dense data; pass M.toarray() if it fits into memory")
+
+
 class ColumnSubset(Reduction):
     """A reduction to some of the columns, or to all of them with other data."""
 
@@ -112,10 +117,7 @@ class Candidates(ColumnSubset):
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the points cannot be clustered."""
-        if problem.is_sparse:
-            raise UnsupportedError(
-                "candidates need dense data; pass M.toarray() if it fits into memory"
-            )
+        _refuse_sparse(problem, "clustering")
 
     def reduce(self, problem: Problem) -> Problem:
         """Cluster the points and return the problem for the representatives."""
@@ -181,20 +183,13 @@ class Denoising(ColumnSubset):
     def __post_init__(self) -> None:
         as_count(self.rank, "rank")
 
-    def check(self, problem: Problem) -> None:
-        """Raise :class:`selfdict.UnsupportedError` if the data cannot be denoised."""
-        if problem.is_sparse:
-            raise UnsupportedError(
-                "denoising needs dense data; pass M.toarray() if it fits into memory"
-            )
-
     def reduce(self, problem: Problem) -> Problem:
         """Return the problem for the denoised data; its ``reduced_from.memory`` has the noise.
 
         ``memory.variance`` is that of the noise in one entry of M, ``memory.mu`` a penalty for the
         gates of a dictionary: r variances, about what an atom explains that fits noise alone.
         """
-        self.check(problem)
+        _refuse_sparse(problem, "denoising")
         found = denoise(weighted_columns(problem), min(int(self.rank), *problem.M.shape))
         data = found.data
         if problem.sample_weight is not None:
