@@ -25,8 +25,8 @@ from selfdict.readout import (
     prove_groups,
     select_indices,
 )
-from selfdict.readout.evidence import Evidence, atoms_alike, groups_of_rows
-from selfdict.readout.selection import select_from
+from selfdict.readout.proof import groups_of_rows
+from selfdict.readout.selection import Evidence, atoms_alike, select_from
 from selfdict.reductions import Candidates, Denoising
 from selfdict.reductions.automatic import choose_by_samples, choose_penalty
 from selfdict.solvers import FastGradient, Feature, Solver, WorkingSet

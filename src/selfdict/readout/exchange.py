@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from selfdict.metrics import relative_error
 from selfdict.peers.greedy import Budget, Fit, grow
 from selfdict.peers.h2nmf import h2nmf
 from selfdict.peers.successive import enough, spa
-from selfdict.readout.evidence import READERS, Evidence
+
+if TYPE_CHECKING:
+    from selfdict.readout.selection import Evidence
 
 # clusters that stand for the data where there are none yet; atoms up to twice as many are all tried
 N_REPRESENTATIVES = 500
@@ -33,21 +35,18 @@ IMPROVEMENT = 1e-6  # relative; smaller ones are not worth a sweep
 GOOD_ENOUGH = 1.05  # times the square no choice can fall below: no need to look further
 
 
-def by_exchange(evidence: Evidence, r: int, deadline: Deadline) -> Array:
-    """Search among the representatives, then among all columns; return the best choice."""
-    rotated = evidence
-    directions = r + EXTRA_DIRECTIONS
-    if not evidence.tied:
-        # atoms of a dictionary need not lie in the subspace of the data
-        directions += 64
-        rotated = _rotated(evidence, directions)
+def by_exchange(evidence: "Evidence", starts: list[Array], r: int, deadline: Deadline) -> Array:
+    """Search among the representatives, then among all columns; return the best choice.
+
+    ``starts`` are first choices, of r columns or fewer; the second one is SPA on the rows of X.
+    """
     # the representatives are few enough to try thousands of choices on them
-    stage = _Stage.of(evidence, rotated, r, directions)
+    stage = _Stage.of(evidence, starts, r)
     first_part = deadline.part(SEARCH_SHARE)
     rivals = _search_among_representatives(stage, first_part)
     if not rivals and first_part.passed:
         deadline.skip("columns were chosen without a fit")
-        # in the order of READERS the second is SPA on the rows of X, the choice of the paper
+        # beginning with SPA on the rows of X, the choice of the paper
         return _filled(np.concatenate([stage.starts[1], *stage.starts]), r, evidence)
     if not rivals:
         return complete(stage.starts[0], r, evidence, deadline)
@@ -61,7 +60,7 @@ def by_exchange(evidence: Evidence, r: int, deadline: Deadline) -> Array:
     return settle(choices, evidence.M, evidence.A)
 
 
-def complete(K: Array, r: int, evidence: Evidence, deadline: Deadline) -> Array:
+def complete(K: Array, r: int, evidence: "Evidence", deadline: Deadline) -> Array:
     """Fill K up to r columns with those that lower the error most."""
     if K.size < r:
         M = evidence.M
@@ -73,7 +72,7 @@ def complete(K: Array, r: int, evidence: Evidence, deadline: Deadline) -> Array:
     return enough(K.tolist(), r, f"all points lie in the cone of {K.size} of them")
 
 
-def _filled(K: Array, r: int, evidence: Evidence) -> Array:
+def _filled(K: Array, r: int, evidence: "Evidence") -> Array:
     """Return the first r columns of K without repetitions; if they are fewer, add the heaviest."""
     heaviest = np.argsort(-evidence.solution.diagonal, kind="stable")
     every = np.flatnonzero(evidence.A.any(axis=0))
@@ -90,7 +89,7 @@ class _Stage:
 
     r: int
     directions: int  # in which candidates are compared
-    data: Evidence  # data and atoms, rotated if they differ
+    data: "Evidence"  # data and atoms, rotated if they differ
     representatives: Array  # columns of M that stand for all of them
     sizes: Array  # for how many each
     labels: Array | None  # for each column of M, its representative; None: none are needed
@@ -99,8 +98,14 @@ class _Stage:
     starts: list[Array]  # first choices, of r columns or fewer
 
     @classmethod
-    def of(cls, evidence: Evidence, rotated: Evidence, r: int, directions: int) -> "_Stage":
-        """Gather representatives, candidates and first choices."""
+    def of(cls, evidence: "Evidence", starts: list[Array], r: int) -> "_Stage":
+        """Gather representatives, candidates and further first choices."""
+        directions = r + EXTRA_DIRECTIONS
+        data = evidence
+        if not evidence.tied:
+            # atoms of a dictionary need not lie in the subspace of the data
+            directions += 64
+            data = _rotated(evidence, directions)
         n = evidence.M.shape[1]
         clusters = evidence.clusters
         if clusters is None and n > 2 * N_REPRESENTATIVES:
@@ -113,18 +118,17 @@ class _Stage:
             sizes = clusters.sizes
             if evidence.tied:
                 labels = clusters.labels
-        starts = [evidence.points[reader(evidence, r)] for reader in READERS.values()]
         every = np.flatnonzero(evidence.A.any(axis=0))
         pool = evidence.points[evidence.solution.support]
         if evidence.tied:
             rank = min(r, representatives.size)
             first = spa(evidence.M[:, representatives], rank, allow_fewer=True)
-            starts.append(representatives[first])
+            starts = [*starts, representatives[first]]
             pool = np.union1d(pool, representatives)
         elif every.size <= 2 * N_REPRESENTATIVES:
             pool = every
-        starts.append(np.empty(0, dtype=np.int64))
-        return cls(r, directions, rotated, representatives, sizes, labels, pool, every, starts)
+        starts = [*starts, np.empty(0, dtype=np.int64)]
+        return cls(r, directions, data, representatives, sizes, labels, pool, every, starts)
 
     @cached_property
     def fit(self) -> Fit:
@@ -286,7 +290,7 @@ def _nearly_best(choices: list[Array], M: Array, A: Array, factor: float) -> lis
     return [K for K, error in zip(choices, errors, strict=True) if error <= factor * min(errors)]
 
 
-def _rotated(evidence: Evidence, q: int) -> Evidence:
+def _rotated(evidence: "Evidence", q: int) -> "Evidence":
     """Rotate data and atoms onto q directions in which both have most of their energy."""
     M, A = onto_common_span(evidence.M, evidence.A)
     total: Any = 0.0

@@ -22,10 +22,12 @@ import numpy as np
 from selfdict._display import at_least, at_most, table
 from selfdict._errors import InputError, UnsupportedError
 from selfdict._validation import Array, as_indices, as_scalar
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.certificate import with_certificate
 from selfdict.model.omega import into_omega
 from selfdict.model.solution import Solution, problem_of
 from selfdict.readout.bounds import DualPoint, LimitedSolver, Trials, rank_limit
+from selfdict.readout.selection import Evidence
 
 # Groups that may double the objective are not said to suffice.
 MOST_TO_SUFFICE = 1.0
@@ -121,6 +123,33 @@ class Proof:
         return (
             f"{len(needed)} are proven necessary: leaving any of these out costs at least {cost}."
         )
+
+
+def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return groups of points as groups of rows of a solution, maybe one of representatives."""
+    # A group without a representative is represented by the one that points in the direction of its
+    # first point most nearly.
+    problem = problem_of(solution)
+    points = Evidence.of(solution).points
+    if points.size == problem.root.n_atoms:
+        return groups
+    position = np.full(problem.root.n_atoms, -1)
+    position[points] = np.arange(points.size)
+    atoms = problem.root.atoms
+    directions = dense_columns(atoms, points).astype(np.float64)
+    directions /= np.maximum(np.sqrt(squared_norms(directions)), np.finfo(float).tiny)
+    found = []
+    for group in groups:
+        rows = position[group]
+        found.append(rows[rows >= 0])
+    taken = np.concatenate(found)
+    for k, group in enumerate(groups):
+        if found[k].size == 0:
+            nearness = directions.T @ dense_columns(atoms, group[:1]).astype(np.float64)[:, 0]
+            nearness[taken] = -np.inf  # groups must not overlap
+            found[k] = np.array([int(np.argmax(nearness))])
+            taken = np.append(taken, found[k])
+    return tuple(found)
 
 
 def prove_groups(

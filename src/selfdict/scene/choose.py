@@ -16,7 +16,7 @@ from selfdict.columns.blocks import BlockMatrix
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress, Solution, Status
 from selfdict.readout import Kind, Proof
-from selfdict.readout.evidence import groups_of_rows
+from selfdict.readout.proof import groups_of_rows
 from selfdict.scene.blocks import Block, blocks, float_dtype
 from selfdict.scene.options import method_name
 from selfdict.scene.passes import run_on_blocks
