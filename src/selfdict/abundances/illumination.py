@@ -1,12 +1,7 @@
 """How bright pixels are, and how noisy: what shares of their area are estimated with.
 
-A pixel is m = b Σ_k a_k e_k + noise: e_k the spectrum of a material at its typical brightness, a_k
-its part of the pixel's area, b the illumination. The coefficients h = b a have the sum b. If b is
-free, the coefficient of a dark material takes up the noise of bright pixels; if it is fixed at one,
-slopes and shadows turn into wrong mixtures. With b ~ N(1, σ_b²) and noise of variance σ², the most
-probable coefficients minimise ‖m − E h‖² + λ (1ᵀh − 1)² over h ≥ 0, with λ = σ²/σ_b². Bands differ
-in their noise: m and E are multiplied by weights W, about one over the noise of each band. All of
-these are estimated from the pixels:
+The most probable coefficients h of a pixel minimise ‖W(m − E h)‖² + λ (1ᵀh − 1)² over h ≥ 0, where
+λ = σ²/σ_b² (:doc:`/answer`). All of this is estimated from the pixels:
 
 W
     The residual of band b has the variance σ_bb² (1 − l_b), with the leverage l_b of the band in

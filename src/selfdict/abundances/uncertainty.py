@@ -1,23 +1,10 @@
 """Standard errors of abundances, from the residual and from the spread of the endmembers.
 
-A pixel contains its own variants of the materials, and noise: m = Σ_k h_k (u_k + δ_k) + ε. What is
-known of δ_k are the second moments C_k about u_k of the pixels of material k. The noise is
-independent in each band, with the same variance σ², once bands have been multiplied by their
-weights. Let P be the endmembers with a positive
-coefficient, and B the inverse of U_PᵀU_P. To first order
-
-    Δh = B U_Pᵀe,   e = ε + Σ_k h_k δ_k,   E(Uᵀe eᵀU) = σ² UᵀU + Σ_k h_k² Q_k =: N,   Q_k = UᵀC_kU,
-
-so all that is needed of C_k are r×r numbers and its trace. A share a_i = h_i/s, s = Σ_k h_k, has
-the error Δa_i = (Δh_i − a_i Σ_k Δh_k)/s: a row v_i of r numbers with Δa_i = v_iᵀUᵀe, and its
-variance is v_iᵀN v_i. The residual r of the fit estimates the noise: its expected square is
-σ² (m − |P|) + Σ_k h_k² (tr C_k − tr B Q_k).
-
-Where the sum of the coefficients is drawn to one with the weight λ, and the sums vary by σ_b
-(:mod:`selfdict.abundances.illumination`), B is the inverse of U_PᵀU_P + λ 1 1ᵀ, the variation of
-the sums adds (λ σ_b)² 1 1ᵀ to N, and m − |P| becomes m − |P| + λ 1ᵀB1.
-
-A coefficient of zero has no first-order error. It gets the error it would have if it were free.
+The model, its symbols and the formulas are those of :doc:`/answer`. Of the second moments C_k of
+the pixels of a material, Q_k = UᵀC_kU and tr C_k are needed. A share has the error v_iᵀUᵀe with a
+row v_i of r numbers, and the variance v_iᵀN v_i. The residual has m − |P| + λ 1ᵀB1 degrees of
+freedom, and one more for coefficients that sum to one. A coefficient of zero has no first-order
+error; it gets the error it would have if it were free.
 """
 
 from dataclasses import dataclass

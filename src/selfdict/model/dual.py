@@ -5,26 +5,14 @@ A penalty is a sum over the gates t_i of the rows (for D = M the diagonal of X),
     min_{X ∈ Ω}  Σ_ij s_j ℓ_ij(r_ij) + Σ_i π_i(t_i),
 
 where each π is convex on [0, 1] and zero at zero. Its conjugate π*(y) = max_{0≤t≤1} y t − π(t) is
-what a row with the score y takes off the dual bound. It is zero up to the slope π'(0), so a row may
-stay closed if and only if its score is not above that slope, and upper bounds on scores stay valid,
-since π* does not fall.
+what a row with the score y takes off the dual bound of :doc:`/mathematics`. It is zero up to the
+slope π'(0), so a row may stay closed if and only if its score is not above that slope, and upper
+bounds on scores stay valid, since π* does not fall.
 
-Ω is compact, so the Lagrange dual is finite for every θ ∈ R^{m×n}. With V = Mᵀθ and the weights s_j
-of the columns,
-
-    D(θ) = ⟨θ, M⟩ − ½ Σ_j ‖θ_j‖²/s_j − Σ_i max(0, σ_i(θ) − μ p_i),
-    σ_i(θ) = V_ii + Σ_{j≠i} (w_j/w_i) max(0, V_ij),
-
-is a lower bound on (6): the max is the support function of row i of Ω, reached at its vertices. For
-θ_j = c s_j r_j with the residual R = M − M X, σ is proportional to c. So one pass over MᵀR gives
-the bound for every c ≥ 0, and the best c is found. For model (4) the quadratic term becomes
-ε‖θ‖ and μ is 1.
-
-Atoms d_i of another dictionary, with weights v_i and gates of their own, have the scores
-σ_i(θ) = Σ_j (w_j/v_i) max(0, d_iᵀθ_j). With another loss than the square, ½‖θ_j‖²/s_j becomes
-Σ_i s_j ℓ*(θ_ij/s_j), and θ_j = c s_j ψ(r_j) with ψ = ℓ'.
-
-All terms are sums over columns, so the bound of a whole scene is put together from its blocks.
+For θ_j = c s_j ψ(r_j), with the slope ψ of the loss, scores are proportional to c. So one pass over
+MᵀR gives the bound for every c ≥ 0, and the best c is found. For model (4) the quadratic term
+becomes ε‖θ‖ and μ is 1. All terms are sums over columns, so the bound of a whole scene is put
+together from its blocks.
 
 Rounding counts, since a bound is a proof. θ is whatever matrix was stored, so only errors in what
 is computed from it matter: ⟨θ, M⟩ is taken from below, the other terms from above. A sum of k

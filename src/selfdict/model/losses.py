@@ -1,11 +1,8 @@
 """Losses: what residuals cost in model (6), the square of the paper or another convex function.
 
-A loss is a sum over the entries of the residual R = M − M X,
-
-    min_{X ∈ Ω}  Σ_ij s_j ℓ_ij(r_ij) + μ pᵀdiag(X),
-
-where each ℓ is convex, zero at zero, nowhere negative, and has a Lipschitz continuous derivative
-ψ = ℓ'. Its convex conjugate ℓ*(θ) = sup_r θr − ℓ(r) replaces ½θ² in the dual bound.
+A loss is a sum Σ_ij s_j ℓ_ij(r_ij) over the entries of the residual R = M − M X. Each ℓ is convex,
+zero at zero, nowhere negative, and has a Lipschitz continuous derivative ψ = ℓ'. Its convex
+conjugate ℓ*(θ) = sup_r θr − ℓ(r) replaces ½θ² in the dual bound.
 """
 
 from abc import ABC, abstractmethod

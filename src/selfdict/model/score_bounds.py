@@ -1,13 +1,6 @@
 """Scores of rows, exact only where an upper bound does not decide.
 
-With rows and columns scaled to w = 1, the score of a row x is h(x) = Σ_j max(0, xᵀθ_j), apart from
-its own column, which only lowers it. :mod:`selfdict.model.scores` bounds it by
-h(y) + h(x − y), and two choices of y follow one another. First the centre of the row's cluster: the
-scores of a few centres serve for all rows. Rows that are not decided then are projected onto a few
-directions that are leading in the metric of θ, where a product takes a tenth of the time, and where
-many are left, onto twice as many. What is left gets its score in float32, and only rows near their
-penalty or above it get one in float64.
-
+The steps are those of :doc:`/mathematics`: clusters, directions, more directions, float32, float64.
 θ and the rows may be in memory, on a device or in blocks: :class:`ColumnSums` and :class:`Rows` are
 what the bounds need of them.
 """

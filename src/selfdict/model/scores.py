@@ -1,23 +1,12 @@
 """Which rows of X should open: their scores, and upper bounds on them.
 
-With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero if and only if
+With rows and columns scaled to w = 1, the score of a row x is h(x) = Σ_j max(0, xᵀθ_j), apart from
+its own column. The sum is taken tile by tile, while a tile is still in the cache of the core that
+multiplied it. Where M has few rows, one kernel multiplies and sums without storing the tiles.
 
-    σ_i = m_iᵀθ_i + Σ_{j≠i} (w_j/w_i) max(0, m_iᵀθ_j) ≤ μ p_i.
-
-With rows and columns scaled to w = 1 this is h(x) = Σ_j max(0, xᵀθ_j) for a row x, apart from the
-own column; atoms of another dictionary have no own column. The sum is taken tile by tile, while a
-tile is still in the cache of the core that multiplied it. Where M has few rows, one kernel
-multiplies and sums without storing the tiles.
-
-h is convex and positively homogeneous, so h(x) ≤ h(y) + h(x − y) for every y: the centre of a
-cluster of rows, or the projection of x onto a few directions. The second term is bounded by the
-inequality of Cauchy and Schwarz, with a_j = ‖θ_j‖:
-
-    h(d) = ½ (dᵀΣ_jθ_j + Σ_j|dᵀθ_j|) ≤ ½ (dᵀΣ_jθ_j + √A √(dᵀS d)),
-    A = Σ_j a_j,  S = Σ_j θ_jθ_jᵀ/a_j.
-
-Every bound has room for what rounding may have done to it, so it is a proof. All of it is relative
-to A times the length of the vectors, as derived at :meth:`Metric.bound`.
+The bounds h(x) ≤ h(y) + h(x − y), with a y near x, are those of :doc:`/mathematics`, with its A and
+S. Every bound has room for what rounding may have done to it, so it is a proof. All of it is
+relative to A times the length of the vectors, as derived at :meth:`Metric.bound`.
 """
 
 from dataclasses import dataclass

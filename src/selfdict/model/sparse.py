@@ -1,15 +1,8 @@
 """The residual of sparse data, which would be dense: products with the atoms take its place.
 
-With the open atoms D (m, k), P = YᵀD (l, k), G = DᵀD and the coefficients X (k, l), R = Y − D X has
-
-    y_jᵀr_j = ‖y_j‖² − p_jᵀx_j,
-    ‖r_j‖² = ‖y_j‖² − 2 p_jᵀx_j + x_jᵀG x_j,
-    m_iᵀr_j = m_iᵀy_j − (m_iᵀD) x_j,
-
-and m_iᵀy_j costs as many operations as features the two share. Near an exact fit the differences
-lose digits. What rounding may have done is known, by the norms β_j = ‖y_j‖ + Σ_k ‖d_k‖ |x_kj| of
-what is summed up: it is taken off the dual bound. Where ‖r_j‖² would have no digit left, r_j is
-formed for a moment.
+The formulas are those of :doc:`/mathematics`. Near an exact fit the differences lose digits. What
+rounding may have done is known, by the norms β_j = ‖y_j‖ + Σ_k ‖d_k‖ |x_kj| of what is summed up:
+it is taken off the dual bound. Where ‖r_j‖² would have no digit left, r_j is formed for a moment.
 """
 
 from typing import Any, NamedTuple

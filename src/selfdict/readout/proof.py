@@ -1,17 +1,7 @@
 """Proofs about groups of rows: how close they come to the optimum, and what leaving one out costs.
 
-The certificate of a solution is about weights. Let G_1, …, G_r be groups of rows of X.
-
-- *Enough*: the optimum with only the rows of the groups open is at most x % above the bound for all
-  rows. So using only these groups is at most x % worse than the best use of all rows.
-- *Needed*: the dual bound with all rows but those of G_k is y % above the objective reached with
-  all of them. So without these rows the objective is at least y % larger, whatever the weights.
-- *Closed*: the dual is strongly concave. With the gap g = objective − D(θ), its maximiser θ* has
-  Σ_j ‖θ*_j − θ_j‖²/s_j ≤ 2g, and the score of row i differs by at most
-  (‖d_i‖₂/v_i) √(Σ_j s_j w_j²) √(2g) between the two. A row whose score stays below its penalty by
-  more than that is zero at every optimum.
-- *Limit*: no r spectra have a smaller relative error than the truncated SVD of rank r. The error is
-  that of the original points, each of which counts once.
+What is proven, and from which solves, says :doc:`/answer`; which rows are closed,
+:func:`selfdict.model.dual.closed_rows`.
 """
 
 from dataclasses import dataclass, replace

@@ -1,15 +1,8 @@
 """How many materials to look for: the error that each further one removes, compared with noise.
 
-The number is determined from the relative errors of 1, 2, … pixels that are selected to explain all
-others, by two rules:
-
-- The number of pixels that explain nearly all of what a single one leaves: the scene at large.
-- The number that explain everything up to noise. The selected pixels contain noise themselves: if
-  pixel j is fitted by coefficients h_j, the squared error due to noise is 1 + ‖h_j‖² times its
-  variance. If spectra vary, as in most real scenes, the error falls gradually towards this value,
-  and the rule gives no number of materials; it does if the curve becomes flat there.
-
-Materials that appear in few pixels are counted separately.
+The two rules, and what counts separately, are those of :doc:`/selection`. The selected pixels
+contain noise themselves: if pixel j is fitted by coefficients h_j, the squared error due to noise
+is 1 + ‖h_j‖² times its variance.
 """
 
 from collections.abc import Callable
