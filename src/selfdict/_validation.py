@@ -11,7 +11,6 @@ from selfdict._errors import InputError
 
 Array = NDArray[Any]
 
-_BLOCK_ENTRIES = 1 << 22  # entries that are looked at together
 # Numbers up to these, and down to their inverses, can be computed with: squares of data, times a
 # few weights, stay inside the range of the dtype.
 _LARGEST = {np.dtype(np.float32): 1e12, np.dtype(np.float64): 1e30}
@@ -61,8 +60,6 @@ def as_floats(M: Any, name: str = "M", *, sparse: bool = False) -> Array:
         )
     if array.size == 0:
         raise InputError(f"{name} must not be empty, got shape {array.shape}")
-    if isinstance(array, np.memmap):
-        return array
     return np.asarray(array)
 
 
@@ -132,7 +129,7 @@ def check_columns(M: Array, name: str = "M", dtype: Any = None, first: int = 0) 
     """
     dtype = np.dtype(dtype or M.dtype)
     limit = largest_size(dtype)
-    columns_per_block = max(1, _BLOCK_ENTRIES // M.shape[0])
+    columns_per_block = max(1, (1 << 22) // M.shape[0])
     for start in range(0, M.shape[1], columns_per_block):
         sizes = _column_sizes(M[:, start : start + columns_per_block])
         if not np.isfinite(sizes).all():

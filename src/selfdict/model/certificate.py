@@ -167,8 +167,6 @@ class DenseResidual(Residual):
         """Return M − D X from the non-zero rows of X."""
         solution = self.solution
         M = self.problem.M
-        if solution.support.size == 0:
-            return np.asarray(M.astype(np.float64))
         atoms = self.problem.atoms[:, solution.support].astype(np.float64)
         own = np.empty(0, np.int64)
         if self.problem.D is None:

@@ -83,7 +83,7 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     """
     M = as_matrix(M)
     n_clusters = as_rank(n_clusters, M.shape[1], "n_clusters")
-    return clusters_of(np.asarray(M), n_clusters, single_precision=M.size > _MAX_DOUBLE_ENTRIES)
+    return clusters_of(M, n_clusters, single_precision=M.size > _MAX_DOUBLE_ENTRIES)
 
 
 def clusters_of(M: Array, n_clusters: int, *, single_precision: bool) -> Clusters:

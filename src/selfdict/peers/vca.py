@@ -53,7 +53,7 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
         raise InputError(f"r must be at most {m} for vca (the number of rows of M), got {r}")
     rng = as_generator(random_state)
     norms = squared_norms(M)
-    Y = _reduce(np.asarray(M), r)
+    Y = _reduce(M, r)
     lengths = np.einsum("ij,ij->j", Y, Y)
     selected: list[int] = []
     # The first direction is orthogonal to the last axis.
