@@ -15,8 +15,9 @@ from selfdict.kernels.pivoting import MOST_UNKNOWNS, Tables, block_pivoting
 # With Σx = 1, the largest entry of y: further away than float64 has digits, the solution is that
 # for a point infinitely far away in the same direction.
 _FAR = 2.0**60
-# Products give ‖m − U h‖² up to 1e-16 ‖m‖². Below this share of ‖m‖² that is not enough digits.
-_SMALL_SHARE = 1e-6
+# Products give ‖m − U h‖² up to 1e-16 of ‖m‖² + (Σ_k ‖u_k‖ h_k)². Below this share of that there
+# are not enough digits.
+_SMALL_SHARE = 5e-7
 
 
 class ColumnSolver:
@@ -103,16 +104,6 @@ class ColumnSolver:
         self._tables.append(tables)
         return left
 
-    def squared_residuals(self, products: Array, norms: Array, X: Array) -> Array:
-        """Return ‖m − P R x‖² (n,) for solutions (r, n), by products; zeros if they do not tell."""
-        if not self.pivots:
-            return np.zeros(X.shape[1])
-        assert self.P is not None
-        mixed = (self.P @ self.P.T) @ X
-        mixed -= 2 * products
-        mixed *= X
-        return np.asarray(norms + mixed.sum(axis=0))
-
 
 class Fit(NamedTuple):
     """Coefficients of columns and what they leave of them."""
@@ -144,6 +135,9 @@ def fit_columns(
         weighted = np.zeros(n)
     fit = Fit(np.empty((len(solver.G), n), dtype), np.empty(n), squares, weighted)
     Ut = np.ascontiguousarray(U.T)
+    weighted_Ut = Ut
+    if weights is not None:
+        weighted_Ut = Ut * weights**2
 
     def task(start: int, stop: int) -> None:
         columns = slice(start, stop)
@@ -152,26 +146,23 @@ def fit_columns(
         first = None
         if H0 is not None:
             first = H0[:, columns]
-        X = np.ascontiguousarray(solver.solve(products, first).T)
-        H = X / scale
+        H = np.ascontiguousarray(solver.solve(products, first).T) / scale
         fit.H[:, columns] = H
         fit.squared_norms[columns] = norms
         if not with_residuals:
             return
         part = M[:, columns]
-        if weights is None:
-            squares = solver.squared_residuals(products, norms, X)
-        else:
+        if solver.pivots:
+            products *= scale
+        else:  # its products are not those with U
+            products, _ = products_and_norms(weighted_Ut, M, start, stop)
+        if weights is not None:
             plain, weighted_norms = products_and_norms(Ut, M, start, stop, weights)
-            squares = _squares(norms, plain, Ut @ U, H)
-            weighted_Ut = Ut * weights**2
-            if solver.pivots:
-                products *= scale
-            else:  # its products are not those with U
-                products, _ = products_and_norms(weighted_Ut, M, start, stop)
-            weighted = _squares(weighted_norms, products, weighted_Ut @ U, H)
-            weighted = with_digits(weighted, weighted_norms, U, part, H, weights)
-            fit.weighted_squares[columns] = weighted
+            squares = _squares(weighted_norms, products, weighted_Ut @ U, H)
+            squares = with_digits(squares, weighted_norms, U, part, H, weights)
+            fit.weighted_squares[columns] = squares
+            products = plain
+        squares = _squares(norms, products, Ut @ U, H)
         fit.squared_residuals[columns] = with_digits(squares, norms, U, part, H)
 
     for_parts(task, M)
@@ -206,7 +197,11 @@ def with_digits(
     squares: Array, norms: Array, U: Array, M: Array, H: Array, weights: Array | None = None
 ) -> Array:
     """Return squared residuals of columns M; those that are small are formed once more, from M."""
-    few: Any = np.flatnonzero(squares <= _SMALL_SHARE * norms)
+    lengths = np.sqrt(squared_norms(U))
+    if weights is not None:
+        lengths = np.sqrt(squared_norms(U * weights[:, None]))
+    sizes = norms + (lengths @ np.abs(H)) ** 2
+    few: Any = np.flatnonzero(squares <= _SMALL_SHARE * sizes)
     if few.size == 0:
         return squares
     if few.size == squares.size:
