@@ -87,16 +87,13 @@ class Proof:
         pool = f"all {self.closed.size:,} candidates"
         if self.closed.size == 1:
             pool = "the only candidate"
-        if not np.isfinite(self.enough):
-            return f"It is not proven whether {suffice[0].lower()}{suffice[1:]}."
         if self.enough > MOST_TO_SUFFICE:
-            return (
-                f"It is not proven whether {suffice[0].lower()}{suffice[1:]}: using nothing else "
-                f"is at most {at_most(self.enough)} worse than the best use of {pool}."
-            )
+            suffice = f"It is not proven whether {suffice[0].lower()}{suffice[1:]}"
+        if not np.isfinite(self.enough):
+            return f"{suffice}."
+        worse = at_most(self.enough)
         return (
-            f"{suffice}: using nothing else is at most {at_most(self.enough)} worse than the best "
-            f"use of {pool}."
+            f"{suffice}: using nothing else is at most {worse} worse than the best use of {pool}."
         )
 
     def _needed_in_words(self) -> str:
