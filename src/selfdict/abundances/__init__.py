@@ -1,17 +1,10 @@
 """Abundances of endmembers: nonnegative and fully constrained least squares, and shares."""
 
-from selfdict.abundances.illumination import Illumination
-from selfdict.abundances.least_squares import column_residuals, fcls, nnls
-from selfdict.abundances.shares import shares, unit_shares
-from selfdict.abundances.uncertainty import Variability, standard_errors
-
-__all__ = [
-    "Illumination",
-    "Variability",
-    "column_residuals",
-    "fcls",
-    "nnls",
-    "shares",
-    "standard_errors",
-    "unit_shares",
-]
+from selfdict.abundances.illumination import Illumination as Illumination
+from selfdict.abundances.least_squares import column_residuals as column_residuals
+from selfdict.abundances.least_squares import fcls as fcls
+from selfdict.abundances.least_squares import nnls as nnls
+from selfdict.abundances.shares import shares as shares
+from selfdict.abundances.shares import unit_shares as unit_shares
+from selfdict.abundances.uncertainty import Variability as Variability
+from selfdict.abundances.uncertainty import standard_errors as standard_errors

@@ -6,7 +6,7 @@ xarray.
 """
 
 from selfdict.methods.base import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
-from selfdict.methods.fgnsr import FGNSRMethod
+from selfdict.methods.fgnsr import FGNSRMethod as FGNSRMethod
 
 METHODS = {
     "fgnsr": FGNSRMethod,
@@ -16,5 +16,3 @@ METHODS = {
     "vca": VCAMethod,
     "h2nmf": H2NMFMethod,
 }
-
-__all__ = ["METHODS", "FGNSRMethod"]

@@ -175,18 +175,15 @@ class Weighted(Loss):
 
     def _bands(self, m: int, dtype: Any) -> Array:
         """Return the variances of the rows as a column, (m, 1)."""
-        default = np.ones(m)
-        variance = as_vector(
-            self.band_variance, m, "band_variance", dtype, default=default, positive=True
-        )
-        return variance[:, None]
+        return _variances(self.band_variance, m, "band_variance", dtype)[:, None]
 
     def _pixels(self, n: int, dtype: Any) -> Array:
         """Return the variances of the columns, (n,)."""
-        default = np.ones(n)
-        return as_vector(
-            self.pixel_variance, n, "pixel_variance", dtype, default=default, positive=True
-        )
+        return _variances(self.pixel_variance, n, "pixel_variance", dtype)
+
+
+def _variances(given: ArrayLike | None, n: int, name: str, dtype: Any) -> Array:
+    return as_vector(given, n, name, dtype, default=np.ones(n), positive=True)
 
 
 @dataclass(frozen=True)
