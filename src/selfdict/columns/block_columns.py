@@ -132,28 +132,22 @@ class BlockFit:
 
 
 class BlockPart(NamedTuple):
-    """What the fit of a block needs beside its columns.
-
-    Its number, the weights w (n_b,) of Ω, which of its columns are atoms themselves, and which.
-    """
+    """What the fit of a block needs beside its columns."""
 
     number: int
-    w: Array
+    w: Array  # (n_b,): the weights of Ω
+    # which of its columns are atoms themselves, and which atoms
     own_columns: Array
     own_atoms: Array
 
 
 @dataclass(frozen=True)
 class _Pass(Generic[Sums]):
-    """The task of a pass: sums over the columns of a block, fitted to gates t.
-
-    ``atoms`` (k,) are the indices of the atoms among all columns, ``D`` (m, k) their values, scaled
-    to w = 1.
-    """
+    """The task of a pass: sums over the columns of a block, fitted to gates t."""
 
     search: str
-    atoms: Array
-    D: Array
+    atoms: Array  # (k,): their indices among all columns
+    D: Array  # (m, k): the atoms, scaled to w = 1
     t: Array
     function: Callable[[MemoryFit], Sums]
 
@@ -259,11 +253,8 @@ FirstSums = tuple[tuple[Array], tuple[float], tuple[float], MetricSums, Array]
 
 
 def _first_sums(centres: Array, fit: MemoryFit) -> FirstSums:
-    """Return all sums over θ that do not depend on the rows but on their clusters.
-
-    They are s_j m_jᵀr_j, ⟨θ, M⟩ from below, ⟨θ, R⟩ from above, the sums of the metric, and the sums
-    of the centres of clusters.
-    """
+    """Return all sums over θ that do not depend on the rows but on their clusters."""
+    # s_j m_jᵀr_j, ⟨θ, M⟩ from below, ⟨θ, R⟩ from above, those of the metric and of the centres
     multiplier = DenseMultiplier.of(fit.columns, fit.residual())
     terms = multiplier.dual_terms(np.empty(0), np.empty(0))
     metric = multiplier.sums.metric_sums()

@@ -174,10 +174,8 @@ class DenseResidual(Residual):
         kept = 1 - solution.coef[np.arange(own.size), own].astype(np.float64)
 
         def part(start: int, stop: int) -> tuple[Array, Array]:
-            """Return some columns m_j (1 − x_jj), and those of X without the entries x_jj.
-
-            The difference of m_j and m_j x_jj has no digits left for x_jj near 1.
-            """
+            """Return some columns m_j (1 − x_jj), and those of X without the entries x_jj."""
+            # the difference of m_j and m_j x_jj has no digits left for x_jj near 1
             columns = M[:, start:stop].astype(np.float64)
             X = solution.coef[:, start:stop].astype(np.float64)
             inside = np.flatnonzero((own >= start) & (own < stop))

@@ -164,11 +164,8 @@ def _part(problem: Problem, rows: Array, columns: Array) -> Problem:
 
 
 def _clustered(problem: Problem, explained: Array) -> tuple[Problem, float]:
-    """Return the model of 100 clusters of what a solution explains, without prices, and its unit.
-
-    The unit is what an objective of one stands for. With it the numbers stay in range, whatever
-    little is explained.
-    """
+    """Return a model of 100 clusters of what a solution explains, without prices, and its unit."""
+    # The unit is what an objective of one stands for: numbers stay in range, whatever is explained.
     # RowClusters takes as many as bounds on the scores of this many rows would be taken with
     labels = RowClusters.of(explained, positive_norms(explained), 100**2 // 16).labels
     u = column_norms(explained)

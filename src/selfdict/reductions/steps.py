@@ -1,11 +1,7 @@
 """The reductions: cluster representatives (FGNSR-100 and FGNSR-500 of the paper), and denoising.
 
-After either of them the gates are kept, and every column is fitted anew.
-
-*Denoising* is for the search for atoms of a dictionary. Of the noise in M (m, n), with variance σ²
-in each entry, the best approximation of rank r keeps what lies along the r singular directions:
-about r m σ² of n m σ². Exact mixtures of r atoms have rank r, so they are not changed, and similar
-atoms can be distinguished if their difference is √(n/r) times smaller than without denoising.
+After either of them the gates are kept, and every column is fitted anew. Denoising is for the
+search for atoms of a dictionary: see :doc:`/mathematics`.
 """
 
 from abc import abstractmethod
