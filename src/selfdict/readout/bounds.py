@@ -13,6 +13,7 @@ columns j of a cluster, each cluster becomes one column, and the model is small.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -241,6 +242,11 @@ class Trials:
     # take the place of others in half the time.
     few_points: int = 2000
 
+    @cached_property
+    def reached(self) -> float:
+        """What the solution attains is not above this."""
+        return objective_value(self.solution).from_above
+
     def enough(self, groups: tuple[Array, ...]) -> float:
         """Return how much worse the groups alone are at most."""
         bound = self.solution.dual_bound
@@ -258,14 +264,11 @@ class Trials:
         """Return by how much the objective rises at least if a group may not be used."""
         # without a weight in the group, the solution does without it already
         is_idle = not self.solution.diagonal[group].any()
-        if is_idle or not self.solver.has_time(self.seconds):
-            return 0.0
-        reached = objective_value(self.solution).from_above
-        if not reached > 0:
+        if is_idle or not self.solver.has_time(self.seconds) or not self.reached > 0:
             return 0.0
         coarse = self._without(group, COARSE_TOLERANCE)
-        fine = self._refined(coarse, group, reached)
-        return max(0.0, max(coarse.dual_bound, fine.dual_bound) / reached - 1)
+        fine = self._refined(coarse, group, self.reached)
+        return max(0.0, max(coarse.dual_bound, fine.dual_bound) / self.reached - 1)
 
     def _refined(self, found: Solution, rows: Array, reference: float) -> Solution:
         """Solve again if the gap leaves less than two digits of the change from a reference."""

@@ -53,7 +53,7 @@ def by_exchange(evidence: "Evidence", starts: list[Array], r: int, deadline: Dea
     choices = _polish_among_all(stage, rivals, deadline)
     # a start may have been better all along: the representatives are not the data
     choices.append(rivals[0])
-    choices.extend(start for start in stage.starts if start.size == r)
+    choices.extend(stage.complete_starts)
     if not deadline.affords(len(choices) * stage.seconds_per_column * evidence.M.shape[1]):
         deadline.skip("the choices found were compared on representatives only")
         return choices[0]
