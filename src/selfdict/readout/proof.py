@@ -117,9 +117,9 @@ def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array
     # A group without a representative is represented by the one that points in the direction of its
     # first point most nearly.
     problem = problem_of(solution)
-    points = Evidence.of(solution).points
-    if points.size == problem.root.n_atoms:
+    if problem.n_atoms == problem.root.n_atoms:
         return groups
+    points = Evidence.of(solution).points
     position = np.full(problem.root.n_atoms, -1)
     position[points] = np.arange(points.size)
     atoms = problem.root.atoms
