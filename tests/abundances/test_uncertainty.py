@@ -150,6 +150,24 @@ def test_a_share_of_zero_has_the_error_of_a_free_one():
         assert predicted[k] == pytest.approx(sigma * np.sqrt(inverse[2, 2]))
 
 
+@pytest.mark.parametrize("kind", ["shares", "fcls"])
+def test_a_share_of_one_has_the_error_of_what_another_may_take(kind):
+    rng = np.random.default_rng(4)
+    U = smooth_spectra(3, rng)
+    truth = np.array([[0.97], [0.02], [0.01]])
+    M = U @ np.tile(truth, 2000) + 0.02 * rng.standard_normal((N_BANDS, 2000))
+    H = nnls(U, M)
+    if kind == "fcls":
+        H = fcls(U, M)
+    pure = np.flatnonzero((H > 0).sum(axis=0) == 1)
+    assert pure.size > 100
+    H = H[:, pure]
+    std = standard_errors(U, H, column_residuals(U, M[:, pure], H), kind=kind)
+    np.testing.assert_array_equal(std.max(axis=0), std[0])
+    assert (std[0] > 0).all()
+    assert (np.abs(1 - truth[0]) <= 2 * std[0]).mean() > 0.9
+
+
 def test_coefficients_are_relative_to_the_endmembers():
     rng = np.random.default_rng(5)
     U = smooth_spectra(3, rng)
@@ -171,8 +189,10 @@ def test_special_cases():
     std = shares(U, np.zeros((N_BANDS, 2)), return_std=True)[1]
     assert np.isnan(std).all()  # no share, no error
     few = U[:3]
-    std = shares(few, few.sum(axis=1, keepdims=True), return_std=True)[1]
-    assert np.isnan(std).all()  # three bands fit three spectra exactly: nothing tells the noise
+    for stiffness in (0.0, 1e-9):
+        H = np.ones((3, 1))
+        std = standard_errors(few, H, [1e-12], stiffness=stiffness, spread=0.1)
+        assert np.isnan(std).all()  # three bands fit three spectra: nothing tells the noise
     alike = np.column_stack([U[:, 0], U[:, 0] * (1 + 1e-9), U[:, 1]])
     M = U[:, :2].sum(axis=1, keepdims=True) + 0.05 * rng.standard_normal((N_BANDS, 1))
     std = shares(alike, M, return_std=True)[1]

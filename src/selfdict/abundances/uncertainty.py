@@ -214,15 +214,18 @@ class _ErrorModel:
         products = rows[:, None] @ Q
         # The error of the sum: row vectors over the positive coefficients, added up.
         of_sum = inverses.sum(axis=1)
-        degrees = self.n_bands - patterns.sum(axis=1) + self.stiffness * inverses.sum(axis=(1, 2))
+        degrees = self.n_bands - patterns.sum(axis=1)
         if self.kind == "fcls":
             degrees = degrees + 1
+        # a penalty on the sum alone does not tell the noise
+        has_any = degrees > 0
+        degrees = degrees + self.stiffness * inverses.sum(axis=(1, 2))
         return _Patterns(
             of_rows=(products * rows[:, None]).sum(axis=3),
             mixed=(products @ of_sum[:, None, :, None])[..., 0],
             of_sum=np.einsum("pi,qij,pj->pq", of_sum, Q, of_sum),
             inside=np.einsum("pij,kij->pk", inverses, self.products),
-            degrees=np.where(degrees > 0, degrees, np.nan),
+            degrees=np.where(has_any, degrees, np.nan),
         )
 
     def errors(
@@ -251,6 +254,10 @@ class _ErrorModel:
             # endmembers that equal another one can change places with it
             is_same = np.diagonal(self.differences, axis1=1, axis2=2) == 0
             errors[:, is_same.sum(axis=0) > 1] += np.inf
+        if self.kind != "nnls":
+            # to first order a share of one has no error: it has that of what another one may take
+            alone = np.flatnonzero((parts > 0).sum(axis=1) == 1)
+            errors[alone, parts[alone].argmax(axis=1)] = errors[alone].max(axis=1)
         return errors
 
     def _constrained_rows(self, patterns: Array) -> Array:

@@ -133,8 +133,9 @@ class SelfDictionaryEstimator(
     def shares(self, X: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
     def shares(self, X: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Return the share of each component in each point; rows sum to one.
+        """Return the share of each component in each point.
 
+        Rows sum to one, except those of points without any component, which are zero.
         In an image these are parts of the pixel's area. They refer to components at their typical
         brightness: that of the points of ``fit`` that are nearly pure.
 
