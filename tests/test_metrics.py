@@ -89,6 +89,7 @@ def test_relative_error_equals_scipys():
     assert relative_error(M, M[:, K]) == pytest.approx(expected, rel=1e-9)
     assert relative_error(M, K, np.zeros((3, 30))) == pytest.approx(1.0)
     assert relative_error(np.zeros((2, 3)), [0]) == 0.0
+    assert relative_error(np.zeros((2, 3)), np.eye(2), np.ones((2, 3))) == np.inf
 
 
 def test_index_recovery():

@@ -212,8 +212,10 @@ def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> fl
         H = nnls(U, M)
     total = float(np.sqrt(squared_norms(M).sum()))
     error = float(np.linalg.norm(column_residuals(U, M, H)))
-    if total == 0:  # H = 0 fits M = 0 exactly
+    if error == 0:  # also of M = 0
         return 0.0
+    if total == 0:
+        return np.inf
     return error / total
 
 

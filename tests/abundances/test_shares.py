@@ -213,6 +213,15 @@ def test_sparse_data_has_no_weights_of_bands():
     assert model.spread == pytest.approx(Illumination.of(U, M).spread, rel=0.1)
 
 
+def test_pixels_without_weight_tell_nothing_of_the_noise():
+    rng = np.random.default_rng(5)
+    U = rng.random((4, 2))
+    M = np.hstack([U @ rng.random((2, 3)), rng.random((4, 6))])
+    weight = np.array([1.0] * 3 + [0.0] * 6)
+    light = Illumination.of(U, M, sample_weight=weight)
+    np.testing.assert_allclose(light.spectra, Illumination.of(U, M[:, :3]).spectra)
+
+
 def test_weights_count_as_repeated_pixels():
     U, _, _, M = scene(spread=0.2, noise=0.02, n=400)
     weight = np.random.default_rng(1).integers(1, 6, 400)

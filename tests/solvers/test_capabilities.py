@@ -198,6 +198,7 @@ def test_estimator_refuses_before_clustering(options, monkeypatch):
         (lambda: WorkingSet(tol=-1), InputError),
         (lambda: WorkingSet(tol=np.nan), InputError),
         (lambda: WorkingSet(tol="small"), TypeError),
+        (lambda: WorkingSet().solve(np.eye(3)), TypeError),
         (lambda: WorkingSet(max_seconds=-1), InputError),
         (lambda: FastGradient(tol=-1), InputError),
         (lambda: FastGradient(max_iter=-1), InputError),

@@ -18,6 +18,12 @@ def test_penalised_model_reaches_the_authors_optimum(case):
     assert solution.status is Status.EXACT
 
 
+def test_a_program_that_is_out_of_reach_of_the_finest_tolerance_is_solved():
+    M = [[2.27, 2.11, 2.29, 2.11], [0.735, 0.826, 0.782, 0.844], [0.998, 0.961, 1.018, 1.199]]
+    solution = conic(M, mu=float(np.square(M).sum()))
+    assert solution.gap <= 1e-6
+
+
 def test_constrained_model_is_feasible_certified_and_finds_the_pure_columns():
     M, _, indices = make_midpoints(20, 5, noise=0.1, random_state=0)
     solution = conic(M, epsilon=0.1)

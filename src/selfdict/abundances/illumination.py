@@ -222,7 +222,8 @@ class _Fitted(NamedTuple):
         m, r = U.shape
         H = nnls(U, M)
         # fewer pixels for many materials: a matrix is inverted for each
-        sample = evenly(np.flatnonzero(H.any(axis=0)), min(_SAMPLE, (1 << 28) // r**3))
+        filled = np.flatnonzero(H.any(axis=0) & (weight > 0))
+        sample = evenly(filled, min(_SAMPLE, (1 << 28) // r**3))
         unit = float(np.sqrt(squared_norms(U).max()))
         U = U.astype(np.float64) / unit
         H = H[:, sample].astype(np.float64)
@@ -260,8 +261,10 @@ class _Fitted(NamedTuple):
         degrees = np.maximum(weight.sum() - leverage, 0.0)
         sums = self.residuals[:, best] ** 2 @ weight
         is_free = degrees > 0
+        if not sums[is_free].any():
+            return np.ones(m)
         typical = float(np.median(sums[is_free] / degrees[is_free]))
-        if not typical > 0:
+        if typical == 0:
             return np.ones(m)
         variances = (sums + _ALIKE * typical) / (degrees + _ALIKE)
         return np.asarray(np.sqrt(typical / variances))

@@ -138,6 +138,8 @@ class Solver(ABC):
         Solution
             With its problem at the final penalty, and with a certificate.
         """
+        if not isinstance(problem, Problem):
+            raise TypeError(f"problem must be a Problem(M, mu, …), got {type(problem).__name__}")
         self.check(problem)
         if start is not None:
             start = _as_solution(start, problem)

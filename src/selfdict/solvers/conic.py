@@ -161,13 +161,17 @@ class ConicProgram:
         with warnings.catch_warnings():
             # whether it is inaccurate, our own certificate judges
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            try:
-                program.solve(
-                    solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
-                )
-            except cp.error.SolverError as error:
+            for tol in (1e-11, 1e-9):  # the finer one is out of reach for some programs
+                try:
+                    program.solve(
+                        solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol
+                    )
+                    break
+                except cp.error.SolverError as error:
+                    failure = error
+            else:
                 # numbers over many orders of magnitude are too much for it
-                raise RuntimeError("Clarabel found no solution; use working_set") from error
+                raise RuntimeError("Clarabel found no solution; use working_set") from failure
         if program.status == "infeasible":
             raise InputError("epsilon is too small: no feasible X has so small a residual")
         if X.value is None:
