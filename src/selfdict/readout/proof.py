@@ -71,7 +71,7 @@ class Proof:
     @property
     def sentence(self) -> str:
         """What is proven, in words."""
-        sentences = [self._enough_in_words(), self._needed_in_words()]
+        sentences = [self.enough_in_words, self.needed_in_words]
         if self.closed.any():
             # rounded down to a tenth of a percent
             share = 1000 * int(self.closed.sum()) // self.closed.size / 10
@@ -80,14 +80,21 @@ class Proof:
             sentences.append("The proof is incomplete: more time may improve the bounds.")
         return " ".join(sentences)
 
-    def _enough_in_words(self) -> str:
+    @property
+    def suffices(self) -> bool:
+        """Whether the groups are said to suffice: they at most double the objective."""
+        return self.enough <= MOST_TO_SUFFICE
+
+    @property
+    def enough_in_words(self) -> str:
+        """How close the groups alone come to the optimum."""
         suffice = f"These {len(self.groups)} groups suffice"
         if len(self.groups) == 1:
             suffice = "This group suffices"
         pool = f"all {self.closed.size:,} candidates"
         if self.closed.size == 1:
             pool = "the only candidate"
-        if self.enough > MOST_TO_SUFFICE:
+        if not self.suffices:
             suffice = f"It is not proven whether {suffice[0].lower()}{suffice[1:]}"
         if not np.isfinite(self.enough):
             return f"{suffice}."
@@ -96,7 +103,9 @@ class Proof:
             f"{suffice}: using nothing else is at most {worse} worse than the best use of {pool}."
         )
 
-    def _needed_in_words(self) -> str:
+    @property
+    def needed_in_words(self) -> str:
+        """What leaving out a group costs."""
         needed = self.needed[self.is_needed]
         if len(needed) == 0:
             return "None is proven necessary."

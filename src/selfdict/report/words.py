@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from selfdict._display import at_least, at_most, listed, percent
+from selfdict._display import at_least, at_most, percent
 from selfdict._validation import Array
-from selfdict.readout.proof import MOST_TO_SUFFICE, Proof
-from selfdict.scene.facts import Fact, candidates_in_words, is_about_all_pixels
+from selfdict.readout import Proof
+from selfdict.scene.facts import Fact, is_about_all_pixels
 from selfdict.scene.result import UnmixResult
 
 
@@ -98,7 +98,16 @@ def statements(result: UnmixResult) -> list[Fact]:
     found = []
     proof = result.proof
     if proof is not None:
-        found += [_enough(result, proof), _needed(result, proof)]
+        title = "Sufficient"
+        if not proof.suffices:
+            title = "Sufficient?"
+        found.append(Fact(title, _within(proof.enough), proof.enough_in_words))
+        n_needed = int(proof.is_needed.sum())
+        title = "Necessary"
+        if n_needed == 0:
+            title = "Necessary?"
+        text = f"{n_needed} of {len(proof.groups)}"
+        found.append(Fact(title, text, proof.needed_in_words))
     found.append(_gap("Weights", result.solution.gap, "No other weights are better"))
     if result.check is not None:
         text = f"Over all {result.n_valid:,} pixels, no other weights of the candidates are better"
@@ -109,50 +118,17 @@ def statements(result: UnmixResult) -> list[Fact]:
     return found
 
 
-def _enough(result: UnmixResult, proof: Proof) -> Fact:
-    pool = f"all {proof.closed.size:,} candidates"
-    what = "pixels"
-    if result.atoms is not None:
-        what = "spectra"
-    if result.atoms is not None or is_about_all_pixels(result):
-        pool = candidates_in_words(result)
-    groups = f"these {len(proof.groups)} groups of {what}"
-    if len(proof.groups) == 1:
-        groups = f"this group of {what}"
-    if not np.isfinite(proof.enough):
-        text = f"How close {groups} alone come to the optimum is not known."
-        return Fact("Sufficient?", "not proven", text)
-    bound = at_most(proof.enough)
-    title = "Sufficient"
-    if proof.enough > MOST_TO_SUFFICE:
-        title = "Sufficient?"
-    text = f"Using only {groups} is at most {bound} worse than the best possible use of {pool}."
-    return Fact(title, f"within {bound}", text)
-
-
-def _needed(result: UnmixResult, proof: Proof) -> Fact:
-    names = material_names(result)
-    needed = np.flatnonzero(proof.is_needed)
-    value = f"{len(needed)} of {len(names)}"
-    if len(needed) == 0:
-        return Fact("Necessary?", value, "None is proven necessary.")
-    order = needed[np.argsort(proof.needed[needed])]
-    least = int(order[0])
-    most = int(order[-1])
-    text = f"Leaving out {names[least]} costs at least {at_least(proof.needed[least])}"
-    if most != least:
-        text += f", {names[most]} at least {at_least(proof.needed[most])}"
-    text += "."
-    idle = [names[k] for k in np.flatnonzero(~proof.is_needed)]
-    if idle:
-        text += f" Not proven necessary: {listed(idle)}."
-    return Fact("Necessary", value, text)
+def _within(bound: float) -> str:
+    if not np.isfinite(bound):
+        return "not proven"
+    return f"within {at_most(bound)}"
 
 
 def _gap(title: str, gap: float, text: str) -> Fact:
+    note = f"{text} by more than this."
     if not np.isfinite(gap):
-        return Fact(title, "not proven", "No bound on the best weights was computed.")
-    return Fact(title, f"within {at_most(gap)}", f"{text} by more than this.")
+        note = "No bound on the best weights was computed."
+    return Fact(title, _within(gap), note)
 
 
 def _limit(result: UnmixResult, proof: Proof) -> Fact:
