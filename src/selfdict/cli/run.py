@@ -239,8 +239,9 @@ def unmix_into(
         stages.end("look")
         result = run_unmix(run.source, scene, options, look, line, client)
     stages.end("unmix")
-    parts = {name: seconds for name, seconds in result.seconds.items() if name != "total"}
-    stages.split("unmix", parts, "unmix, the rest")
+    rest = stages.seconds.pop("unmix") - result.seconds["total"]
+    stages.seconds |= {name: value for name, value in result.seconds.items() if name != "total"}
+    stages.seconds["unmix, the rest"] = rest
 
     notes = [*format_notes, *result.notes, *write_exports(result, folder)]
     # Maps that are streamed are zarr stores already: they move once the report has read them.

@@ -14,9 +14,8 @@ from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability
 from selfdict.columns.blocks import BlockMatrix
 from selfdict.model.problem import jitter
-from selfdict.model.solution import Progress, Solution, Status
-from selfdict.readout import Kind, Proof
-from selfdict.readout.proof import groups_of_rows
+from selfdict.model.solution import Progress, Status
+from selfdict.readout import Proof
 from selfdict.scene.blocks import Block, blocks, float_dtype
 from selfdict.scene.options import method_name
 from selfdict.scene.passes import run_on_blocks
@@ -40,28 +39,39 @@ _SOLVER_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Choice:
-    """What the estimator chose. A solution refers to the points it was found for."""
+    """What the estimator chose; its solution and groups refer to the points it was fitted to."""
 
     method: str  # its name, such as FGNSR-500
-    U: Array  # (m, r), the endmembers
-    chosen: Array  # (r,), their numbers among the points, or among the spectra of the library
-    n_fitted: int  # number of points
+    estimator: Any  # fitted
+    positions: Array  # (n,), of the points in the scene
     candidates: int | None  # number of clusters that was used
     seconds: float  # without the proof
-    pixel_spectra: Array | None = None  # (m, r), the pure pixels; None with a library
-    pixels: Array | None = None  # (r,), their positions in the scene; None with a library
-    solution: Solution | None = None  # of model (6)
-    solution_pixels: Array | None = None  # positions of its columns; None with a library
-    groups: tuple[Array, ...] | None = None  # positions of the nearly pure pixels
-    group_weights: Array | None = None  # on the diagonal of the solution
-    spread: Array | None = None  # (m, r), standard deviations of averaged endmembers
-    counts: Array | None = None  # how many pixels were averaged
-    alike: tuple[tuple[int, ...], ...] = ()  # endmembers that may be one material
-    left_aside: tuple[Kind, ...] = ()  # kinds of open pixels, by their positions in the scene
-    illumination: Illumination | None = None  # for shares
-    variability: Variability | None = None  # for the errors of shares
-    proof: Proof | None = None
-    proof_seconds: float = 0.0
+    pixel_spectra: Array | None  # (m, r), the pure pixels; None with a library
+    illumination: Illumination | None  # for shares
+    proof: Proof | None
+    proof_seconds: float
+
+    @property
+    def U(self) -> Array:
+        """The endmembers, (m, r)."""
+        return np.asarray(self.estimator.components_.T)
+
+    @property
+    def chosen(self) -> Array:
+        """Their numbers among the points, or among the spectra of the library, (r,)."""
+        return np.asarray(self.estimator.indices_)
+
+    @property
+    def pixels(self) -> Array | None:
+        """The positions of the pure pixels in the scene, (r,); None with a library."""
+        if self.pixel_spectra is None:
+            return None
+        return np.asarray(self.positions[self.chosen])
+
+    @property
+    def variability(self) -> Variability | None:
+        """How the pixels of each material differ, for the errors of shares."""
+        return getattr(self.estimator, "variability_", None)
 
 
 def choose(plan: Plan, points: Points) -> Choice:
@@ -87,29 +97,28 @@ def choose(plan: Plan, points: Points) -> Choice:
         weights = points.sizes
     # Without abundances: those of all pixels are computed later.
     estimator.fit_components(points.M.T, weights)
-    chosen = np.asarray(estimator.indices_)
-    U = estimator.components_.T
-    found: dict[str, Any] = {"illumination": _illumination(plan, U, points)}
+    pixel_spectra = None
     if plan.library is None:
-        found["pixels"] = points.pixels[chosen]
-        found["pixel_spectra"] = np.ascontiguousarray(points.M[:, chosen])
+        pixel_spectra = np.ascontiguousarray(points.M[:, estimator.indices_])
+    illumination = _illumination(plan, estimator.components_.T, points)
     if plan.options.is_fgnsr:
         # After Ctrl-C a solver returns the best point it has; maps of it are not wanted.
         if estimator.solution_.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        found |= _about_solution(plan, points, estimator)
+        for what in estimator.skipped_:
+            plan.deadline.skip(what)
     seconds = time.perf_counter() - started
     proof = _proof(plan, estimator, seconds)
     return Choice(
         method=method_name(plan.options.method, candidates),
-        U=U,
-        chosen=chosen,
-        n_fitted=len(points),
+        estimator=estimator,
+        positions=points.pixels,
         candidates=candidates,
         seconds=seconds,
+        pixel_spectra=pixel_spectra,
+        illumination=illumination,
         proof=proof,
         proof_seconds=time.perf_counter() - started - seconds,
-        **found,
     )
 
 
@@ -139,37 +148,6 @@ def _illumination(plan: Plan, U: Array, points: Points) -> Illumination | None:
     # a single pixel has any brightness; spectra of a library, and averages, have their own
     is_single_pixel = plan.library is None and plan.options.endmember_kind == "pixels"
     return Illumination.of(U, points.M, rescale=is_single_pixel, sample_weight=points.sizes)
-
-
-def _about_solution(plan: Plan, points: Points, estimator: Any) -> dict[str, Any]:
-    """Return the solution of the model, and what is known about its columns."""
-    for what in estimator.skipped_:
-        plan.deadline.skip(what)
-    solution = estimator.solution_
-    rows = groups_of_rows(solution, estimator.groups_)
-    found = {
-        "solution": solution,
-        "group_weights": np.array([solution.diagonal[group].sum() for group in rows]),
-    }
-    if plan.library is not None:
-        return found
-    columns: Any = slice(None)
-    if estimator.clusters_ is not None:
-        columns = estimator.clusters_.indices
-    spread = None
-    if estimator.spread_ is not None:
-        spread = estimator.spread_.T
-    return found | {
-        "groups": tuple(points.pixels[group] for group in estimator.groups_),
-        "spread": spread,
-        "counts": estimator.group_counts_,
-        "alike": estimator.alike_,
-        "left_aside": tuple(
-            replace(kind, index=int(points.pixels[kind.index])) for kind in estimator.left_aside_
-        ),
-        "variability": estimator.variability_,
-        "solution_pixels": points.pixels[columns],
-    }
 
 
 def _proof(plan: Plan, estimator: Any, fit_seconds: float) -> Proof | None:

@@ -43,7 +43,6 @@ class Totals:
     """What is summed over all pixels."""
 
     squared_other_errors: Array  # ‖M − U H‖² of other sets of spectra U with the best H ≥ 0
-    peaks: Array  # (r, 2), the highest abundance of each endmember, and the position of its pixel
     n_valid: int = 0  # pixels with data
     squared_norm: float = 0.0  # ‖M‖²
     squared_error: float = 0.0  # ‖M − U H‖²
@@ -52,7 +51,6 @@ class Totals:
         """Return the totals of two sets of pixels together."""
         return Totals(
             squared_other_errors=self.squared_other_errors + other.squared_other_errors,
-            peaks=np.where(other.peaks[:, :1] > self.peaks[:, :1], other.peaks, self.peaks),
             n_valid=self.n_valid + other.n_valid,
             squared_norm=self.squared_norm + other.squared_norm,
             squared_error=self.squared_error + other.squared_error,
@@ -86,7 +84,7 @@ class FitBlock:
             choice.U,
             plan.options.abundances,
             illumination=choice.illumination,
-            with_uncertainty=plan.uncertainty,
+            with_uncertainty=plan.options.uncertainty,
             variability=choice.variability,
         )
 
@@ -105,7 +103,7 @@ class FitBlock:
             maps = self.empty_maps(shape)
             totals = self.no_totals()
         else:
-            values, totals = self.fit(M, pixels)
+            values, totals = self.fit(M)
             maps = {name: _on_grid(each, valid, shape) for name, each in values.items()}
             errors = values["errors"]
             found = np.flatnonzero(errors > outlier_limit(errors))
@@ -119,9 +117,7 @@ class FitBlock:
 
     def no_totals(self) -> Totals:
         """Return the totals of no pixels."""
-        # Below every abundance, so that a block without valid pixels sets no peak.
-        peaks = np.full((self.U.shape[1], 2), -1.0)
-        return Totals(np.zeros(len(self.others)), peaks)
+        return Totals(np.zeros(len(self.others)))
 
     def empty_maps(self, shape: tuple[int, ...]) -> dict[str, Array]:
         """Return the maps of pixels (y, x) before any is fitted."""
@@ -138,7 +134,7 @@ class FitBlock:
             maps["brightness"] = np.full(shape, np.nan, dtype)
         return maps
 
-    def fit(self, M: Array, pixels: Array) -> tuple[dict[str, Array], Totals]:
+    def fit(self, M: Array) -> tuple[dict[str, Array], Totals]:
         """Fit pixels M (m, n), and return the values of their maps."""
         fits = (fit_soft_sum(U, M, 0.0, with_residuals=True) for U in self.others)
         other_errors = [fit.squared_residuals.sum() for fit in fits]
@@ -158,7 +154,6 @@ class FitBlock:
         maps = {name: values.astype(self.U.dtype, copy=False) for name, values in maps.items()}
         totals = Totals(
             squared_other_errors=np.array(other_errors),
-            peaks=np.stack([H.max(axis=1), pixels[H.argmax(axis=1)]], axis=1),
             n_valid=M.shape[1],
             squared_norm=float(norms.sum()),
             squared_error=float(fit.squared_residuals.sum()),
@@ -219,8 +214,8 @@ class Maps:
 
     @property
     def peaks(self) -> Array:
-        """For each endmember, the pixel that holds most of it."""
-        return self.totals.peaks[:, 1].astype(np.intp)
+        """For each endmember, the pixel that holds most of it; maps are read one at a time."""
+        return np.array([np.nanargmax(layer.values) for layer in self.layers["abundances"]])
 
 
 def map_scene(
@@ -336,11 +331,11 @@ def fit_in_time(plan: Plan, choice: Choice, points: Points) -> Plan:
     """Return the plan, without standard errors if there is no time for them; announce long maps."""
     # Maps of fewer endmembers take long for the number of pixels alone, which a user expects.
     has_many = plan.r >= MANY_ENDMEMBERS
-    if plan.uncertainty and plan.deadline.left is not None:
+    if plan.options.uncertainty and plan.deadline.left is not None:
         is_late = has_many and plan.deadline.passed  # even a prediction takes long
         if is_late or not plan.deadline.affords(_seconds_of_mapping(plan, choice, points)):
             plan.deadline.skip("standard errors of the abundances were not mapped")
-            plan = replace(plan, uncertainty=False)
+            plan = replace(plan, options=replace(plan.options, uncertainty=False))
     if has_many and plan.client is None:
         seconds = _seconds_of_mapping(plan, choice, points)
         if seconds > _LONG:
@@ -350,6 +345,6 @@ def fit_in_time(plan: Plan, choice: Choice, points: Points) -> Plan:
 
 def _seconds_of_mapping(plan: Plan, choice: Choice, points: Points) -> float:
     task = FitBlock.of(plan, choice)
-    seconds = predicted_seconds(lambda M: task.fit(M, np.arange(M.shape[1])), points.M)
+    seconds = predicted_seconds(task.fit, points.M)
     # The points may be a sample of the pixels.
     return seconds * plan.n_pixels / len(points)

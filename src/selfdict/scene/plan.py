@@ -61,7 +61,6 @@ class Plan:
     notes: tuple[str, ...]
     seed: int  # of the method
     sample_seed: int
-    uncertainty: bool
     deadline: Deadline
     client: Any  # of a dask cluster, or None
 
@@ -101,7 +100,6 @@ class Plan:
             notes=notes,
             seed=int(seed),
             sample_seed=int(sample_seed),
-            uncertainty=options.uncertainty,
             deadline=Deadline(options.max_seconds),
             client=client,
         )

@@ -1,7 +1,7 @@
 """From a scene to endmembers and abundance maps, and to the number of materials."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from selfdict._display import listed, percent
 from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Announcer
+from selfdict.readout.proof import groups_of_rows
 from selfdict.readout.rank import RankAdvice, advise
 from selfdict.reductions.automatic import CandidateChoice
 from selfdict.scene.choose import (
@@ -138,8 +139,8 @@ def unmix_scene(
         plan, points, bound = _candidates(plan, points, partial(report, "select"))
         choice = choose(plan, points)
         stages.end("select")
-        choice_seconds = stages.seconds["select"] - choice.proof_seconds
-        stages.split("select", {"select": choice_seconds}, "prove")
+        stages.seconds["select"] -= choice.proof_seconds
+        stages.seconds["prove"] = choice.proof_seconds
         compared, failures = choose_others(plan, others, others_points)
         stages.end("compare")
         plan = fit_in_time(plan, choice, points)
@@ -183,50 +184,63 @@ def _result(
 ) -> UnmixResult:
     """Return what was found, in the words and places of the scene."""
     endmembers = _endmembers(plan, choice, maps)
-    notes = [*plan.notes, *failures, *_notes_on_groups(choice, plan.scene)]
-    atoms = None
-    if plan.library is not None:
-        atoms = choice.chosen
-    pixels = _places(choice.pixels, plan.scene)
+    notes = [*plan.notes, *failures]
+    found |= {"solution": None, "solution_pixels": None}
+    if plan.options.is_fgnsr:
+        found |= _about_solution(plan, choice)
+        notes += _notes_on_groups(choice, plan.scene)
+        if choice.estimator.spread_ is not None:
+            found["spread"] = endmembers.copy(data=choice.estimator.spread_).rename("spread")
+    pixels = choice.pixels
     if pixels is None:
         # The spectra of a library are no pixels: show the pixel that holds most of each.
-        pixels = _places(maps.peaks, plan.scene)
-    groups = None
-    if choice.groups is not None:
-        groups = tuple(_places(group, plan.scene) for group in choice.groups)
-    spread = None
-    if choice.spread is not None:
-        spread = endmembers.copy(data=choice.spread.T).rename("spread")
-    identification = None
+        pixels = maps.peaks
+        found["atoms"] = choice.chosen
+    places = _places(pixels, plan.scene)
     if plan.options.names is not None:
-        identification = identify(endmembers, plan.options.names)
-        notes += identification.notes
+        found["identification"] = identify(endmembers, plan.options.names)
+        notes += found["identification"].notes
     return UnmixResult(
         unexplained=unexplained_patches(maps, choice.U),
         endmembers=endmembers,
         scene=plan.scene,
-        pixels=pixels,
-        coordinates=coordinates_of(plan.scene, pixels),
+        pixels=places,
+        coordinates=coordinates_of(plan.scene, places),
         crs=crs_text(plan.scene),
-        solution_pixels=_places(choice.solution_pixels, plan.scene),
-        groups=groups,
         **maps.layers,
         relative_error=maps.relative_error,
         pixel_error=maps.pixel_error,
-        solution=choice.solution,
-        atoms=atoms,
-        group_weights=choice.group_weights,
-        spread=spread,
-        counts=choice.counts,
-        alike=choice.alike,
         proof=choice.proof,
         illumination=choice.illumination,
-        identification=identification,
         parameters=_parameters(plan, choice, maps),
         notes=tuple(notes),
         skipped=tuple(plan.deadline.skipped),
         **found,
     )
+
+
+def _about_solution(plan: Plan, choice: Choice) -> dict[str, Any]:
+    """Return the solution of the model and the groups, by the fields of a result."""
+    estimator = choice.estimator
+    solution = estimator.solution_
+    rows = groups_of_rows(solution, estimator.groups_)
+    found = {
+        "solution": solution,
+        "solution_pixels": None,
+        "group_weights": np.array([solution.diagonal[group].sum() for group in rows]),
+    }
+    if plan.library is not None:
+        return found
+    columns = choice.positions
+    if estimator.clusters_ is not None:
+        columns = columns[estimator.clusters_.indices]
+    groups = (choice.positions[group] for group in estimator.groups_)
+    return found | {
+        "solution_pixels": _places(columns, plan.scene),
+        "groups": tuple(_places(group, plan.scene) for group in groups),
+        "counts": estimator.group_counts_,
+        "alike": estimator.alike_,
+    }
 
 
 def advise_rank(
@@ -294,11 +308,6 @@ class Stages:
         self.seconds[stage] = now - self._last
         self._last = now
 
-    def split(self, stage: str, parts: Mapping[str, float], rest: str) -> None:
-        """Replace a stage by parts of it, and by what is left of it."""
-        left = self.seconds.pop(stage) - sum(parts.values())
-        self.seconds |= {**parts, rest: left}
-
 
 def _reporter(
     progress: Callable[[str, float], Any] | None, announcer: Announcer
@@ -316,20 +325,21 @@ def _reporter(
 def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
     """Return which endmembers may be one material, and which pixels are none of them."""
     notes = []
-    for found in choice.alike:
+    for found in choice.estimator.alike_:
         materials = listed([str(k + 1) for k in found])
         notes.append(
             f"materials {materials} may be the same: their spectra differ less "
             "than the pixels of their groups do, and their maps may be added"
         )
-    if choice.left_aside:
-        weight = sum(kind.weight for kind in choice.left_aside)
+    left_aside = choice.estimator.left_aside_
+    if left_aside:
+        weight = sum(kind.weight for kind in left_aside)
         heaviest = []
-        for kind in choice.left_aside[:3]:
-            place = divmod(kind.index, scene.sizes["x"])
+        for kind in left_aside[:3]:
+            place = divmod(int(choice.positions[kind.index]), scene.sizes["x"])
             heaviest.append(f"{place} with {percent(kind.weight)}")
         notes.append(
-            f"open pixels of {len(choice.left_aside)} kinds, with {percent(weight)} of the weight, "
+            f"open pixels of {len(left_aside)} kinds, with {percent(weight)} of the weight, "
             "are not similar to any pure pixel and are in no average; the heaviest are at row and "
             f"column {', '.join(heaviest)}"
         )
@@ -341,10 +351,9 @@ def _parameters(plan: Plan, choice: Choice, maps: Maps) -> dict[str, Any]:
     used: dict[str, Any] = {
         "r": plan.r,
         "endmembers": plan.options.endmember_kind,
-        "uncertainty": plan.uncertainty,
         "n_bands": int(plan.bands.sum()),
         "n_valid": maps.totals.n_valid,
-        "n_fitted": choice.n_fitted,
+        "n_fitted": len(choice.positions),
     }
     if plan.options.is_fgnsr:
         used["candidates"] = choice.candidates
@@ -367,8 +376,6 @@ def _endmembers(plan: Plan, choice: Choice, maps: Maps) -> xr.DataArray:
     return xr.DataArray(choice.U.T, dims=("endmember", "band"), coords=coords, name="endmembers")
 
 
-def _places(positions: Array | None, scene: xr.DataArray) -> Any:
-    """Return positions counted row by row as (row, column), shape (k, 2); None for None."""
-    if positions is None:
-        return None
+def _places(positions: Any, scene: xr.DataArray) -> Array:
+    """Return positions counted row by row as (row, column), shape (k, 2)."""
     return np.stack(np.unravel_index(positions, scene.shape[1:]), axis=1)
