@@ -192,7 +192,7 @@ def _findings(scene: xr.DataArray, statistics: BandStatistics, look: Preflight) 
         yield (
             "axes",
             f"values along the {along} are more alike than spectra: the axes may be exchanged: "
-            "name them by layout=…",
+            "name them by layout=…, or make the bands the last axis of an array",
         )
     yield from _about_pixels(scene, statistics)
     yield from _about_bands(scene, statistics, look)

@@ -20,10 +20,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError, warn_caller
+from selfdict._errors import InputError
 from selfdict._validation import Array, is_tensor, to_numpy
 from selfdict.files.cube import DIMS, WAVELENGTH_DIMS, standard_name
-from selfdict.files.layout import axis_of_similar_spectra, middle_of
 from selfdict.files.wavelengths import to_nanometres, unit_note, unit_of
 from selfdict.scene.metadata import (
     add_notes,
@@ -259,15 +258,7 @@ def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
         unit = getattr(bands, "band_unit", "")
     cube = _as_cube(data)
     scene = build_scene(np.moveaxis(np.ma.getdata(cube), -1, 0))
-    if wavelengths is None and cube.dtype.kind in "biuf" and min(cube.shape) >= 8:
-        axis = axis_of_similar_spectra(np.ma.getdata(cube[middle_of(cube.shape)]))
-        if axis in (0, 1):
-            warn_caller(
-                f"the last axis of the array, {cube.shape}, is taken as the bands, but spectra "
-                f"along axis {axis} are more alike; if these are the bands, pass "
-                f"np.moveaxis(array, {axis}, -1)"
-            )
-    elif wavelengths is not None:
+    if wavelengths is not None:
         values = np.asarray(wavelengths, dtype=np.float64)
         if values.shape != cube.shape[-1:]:
             raise InputError(
