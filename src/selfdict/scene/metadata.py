@@ -18,9 +18,8 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.files.grid import place_grid, to_map
 
-# The coordinate (band) and the attribute (all bands) of each of the two, and its neutral value.
-_GAIN = ("band_gain", "scale_factor", 1.0)
-_OFFSET = ("band_offset", "add_offset", 0.0)
+# By coordinate (band): the attribute that holds for all bands, and the neutral value.
+_SCALES = {"band_gain": ("scale_factor", 1.0), "band_offset": ("add_offset", 0.0)}
 # Sentences about what a reader assumed, a list of str. They speak about the file that was read:
 # files that are written do not have them.
 _NOTES = "selfdict_notes"
@@ -30,17 +29,51 @@ def with_scaling(
     scene: xr.DataArray, gain: ArrayLike | None, offset: ArrayLike | None
 ) -> xr.DataArray:
     """Return the scene with this gain and offset, for all bands or for each, instead of its own."""
-    scene = scene.drop_vars(["band_gain", "band_offset"], errors="ignore")
-    scene = scene.copy(deep=False)
-    scene.attrs.pop("scale_factor", None)
-    scene.attrs.pop("add_offset", None)
-    scene = _with_one(scene, gain, *_GAIN)
-    return _with_one(scene, offset, *_OFFSET)
+    scene = scene.drop_vars(list(_SCALES), errors="ignore").copy(deep=False)
+    n_bands = scene.sizes["band"]
+    for (coordinate, (attribute, neutral)), given in zip(_SCALES.items(), (gain, offset)):
+        scene.attrs.pop(attribute, None)
+        if given is None:
+            continue
+        values = np.asarray(given, dtype=np.float64)
+        if values.shape not in ((), (n_bands,)):
+            raise InputError(
+                f"{coordinate} must be a number, or one for each of the {n_bands} bands; "
+                f"got shape {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            raise InputError(f"{coordinate} must be finite; got {values[~np.isfinite(values)]}")
+        first = values.ravel()[0].item()
+        if (values != first).any():
+            # For people who read the NetCDF or zarr file: the conventions have no gain per band.
+            attrs = {"long_name": "physical value = stored value * band_gain + band_offset"}
+            scene = scene.assign_coords({coordinate: ("band", values, attrs)})
+        elif first != neutral:
+            scene.attrs[attribute] = first
+    return scene
 
 
 def scaling_of(scene: xr.DataArray) -> tuple[Array, Array]:
     """Return the gain and the offset of each band, two (n_bands,) arrays of float64."""
-    return _one_of(scene, *_GAIN), _one_of(scene, *_OFFSET)
+    n_bands = scene.sizes["band"]
+    found: list[Array] = []
+    for coordinate, (attribute, neutral) in _SCALES.items():
+        of_all = scene.attrs.get(attribute, neutral)
+        if coordinate not in scene.coords:
+            found.append(np.full(n_bands, float(of_all)))
+            continue
+        # Two statements about the same number: it cannot be told which one is meant.
+        if of_all != neutral:
+            raise InputError(
+                f"a scene has either the coordinate {coordinate} or the attribute {attribute}; "
+                "this one has both"
+            )
+        values = np.asarray(scene[coordinate].values, dtype=np.float64)
+        if values.shape != (n_bands,):
+            raise InputError(f"the coordinate {coordinate} must have the dim band")
+        found.append(values)
+    gain, offset = found
+    return gain, offset
 
 
 def from_rioxarray(scene: xr.DataArray) -> xr.DataArray:
@@ -61,48 +94,6 @@ def from_rioxarray(scene: xr.DataArray) -> xr.DataArray:
     scene.attrs.pop("scales", None)
     scene.attrs.pop("offsets", None)
     return scene
-
-
-def _with_one(
-    scene: xr.DataArray, given: Any, coordinate: str, attribute: str, neutral: float
-) -> xr.DataArray:
-    """Return the scene with its gains or its offsets."""
-    if given is None:
-        return scene
-    n_bands = scene.sizes["band"]
-    values = np.asarray(given, dtype=np.float64)
-    if values.shape not in ((), (n_bands,)):
-        raise InputError(
-            f"{coordinate} must be a number, or one for each of the {n_bands} bands; "
-            f"got shape {values.shape}"
-        )
-    if not np.isfinite(values).all():
-        raise InputError(f"{coordinate} must be finite; got {values[~np.isfinite(values)]}")
-    first = values.ravel()[0].item()
-    if (values != first).any():
-        # For people who read the NetCDF or zarr file: the conventions have no gain per band.
-        attrs = {"long_name": "physical value = stored value * band_gain + band_offset"}
-        return scene.assign_coords({coordinate: ("band", values, attrs)})
-    if first != neutral:
-        scene.attrs[attribute] = first
-    return scene
-
-
-def _one_of(scene: xr.DataArray, coordinate: str, attribute: str, neutral: float) -> Array:
-    """Return the gains or the offsets of all bands."""
-    n_bands = scene.sizes["band"]
-    if coordinate not in scene.coords:
-        return np.full(n_bands, float(scene.attrs.get(attribute, neutral)))
-    # Two statements about the same number: it cannot be told which one is meant.
-    if scene.attrs.get(attribute, neutral) != neutral:
-        raise InputError(
-            f"a scene has either the coordinate {coordinate} or the attribute {attribute}; "
-            "this one has both"
-        )
-    values = np.asarray(scene[coordinate].values, dtype=np.float64)
-    if values.shape != (n_bands,):
-        raise InputError(f"the coordinate {coordinate} must have the dim band")
-    return values
 
 
 def nodata_of(data: xr.DataArray) -> Any:

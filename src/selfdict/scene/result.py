@@ -45,7 +45,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class UnmixResult:
-    """What :func:`unmix` found.
+    """What :func:`unmix` found; see :doc:`/answer`.
+
+    Positions are rows and columns, counted from 0. Maps are NaN where there is no data.
 
     Attributes
     ----------
@@ -54,8 +56,7 @@ class UnmixResult:
         which), physical values; ``endmember`` counts from 1; wavelengths as in the scene. Spectra
         of a library have a coordinate ``name (endmember)``.
     pixels : (r, 2) ndarray of int
-        Row and column of each pure pixel, counted from 0; with a library, of the pixel that holds
-        most of each spectrum.
+        The pure pixels; with a library, the pixels that hold most of each spectrum.
     coordinates : (r, 2) ndarray of float or None
         Map coordinates x, y of the centres of these pixels (longitude, latitude in sensor
         geometry); None for a scene without georeference.
@@ -63,34 +64,39 @@ class UnmixResult:
         The CRS of the coordinates as ``EPSG:…`` or WKT.
     abundances : xarray.DataArray (endmember, y, x)
         The part of each pixel's area that each endmember covers, or its coefficient
-        (``parameters["abundances"]`` says which); NaN where there is no data.
+        (``parameters["abundances"]`` says which).
     residual : xarray.DataArray (y, x)
-        ‖m − U h‖ / ‖m‖ of each pixel for its coefficients h; NaN where there is no data.
+        ‖m − U h‖ / ‖m‖ of each pixel for its coefficients h.
     relative_error : float
         ‖M − U H‖_F / ‖M‖_F over all valid pixels as they are in the file, for the endmembers U and
         the same H as in ``residual``; a fraction.
     solution : Solution or None
-        The solution of model (6) that FGNSR chose from, with its certificate; None for the other
-        methods.
+        The solution of model (6) that FGNSR chose from, with its certificate.
     solution_pixels : (k, 2) ndarray of int or None
-        Row and column of the pixel behind each column of ``solution`` (the candidates, or all
-        pixels fitted); None with a library.
+        The pixel behind each column of ``solution`` (the candidates, or all pixels fitted); None
+        with a library.
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
         Time of the steps ``preflight``, ``read``, ``rank``, ``select``, ``prove``, ``compare``,
         ``abundances``, and of all, ``total``.
+    preflight : Preflight
+        What was assumed about the scene, which bands were left out, and what seems wrong with it.
+    fit : Fit
+        Whether the model describes the scene, and what seems wrong with the data.
+    scene : xarray.DataArray (band, y, x)
+        The scene that was unmixed, as it is held in memory or read from its file.
     atoms : (r,) ndarray of int or None
         Which spectra of the library the endmembers are, counted without those that ``notes`` says
-        are left out; None without a library.
+        are left out.
     check : SceneCheck or None
         The bound over all pixels of a scene that was solved block by block.
     groups : tuple of r (k, 2) ndarrays of int or None
-        Row and column of the nearly pure pixels of each material among those fitted, the pure pixel
-        first; None with a library, and for other methods than FGNSR.
+        The nearly pure pixels of each material among those fitted, the pure pixel first; None with
+        a library, and for other methods than FGNSR.
     group_weights : (r,) ndarray or None
         The weight of each group: the sum over its candidates on the diagonal of ``solution``, or
-        the weight of the candidate nearest to its pure pixel. None without a solution.
+        the weight of the candidate nearest to its pure pixel.
     spread : xarray.DataArray (endmember, band) or None
         How the pixels of each group vary in each band, if endmembers are averages.
     counts : (r,) ndarray of int or None
@@ -105,32 +111,23 @@ class UnmixResult:
     notes : tuple of str
         What was left out of the scene or of a library, and which endmembers may be one material.
     uncertainty : xarray.DataArray (endmember, y, x) or None
-        The standard error of each abundance, if requested; NaN where there is no data, and where
-        the residual does not tell the noise.
-    brightness : xarray.DataArray (y, x) or None
-        With ``"shares"``: how bright each pixel is beside endmembers at their typical brightness; 1
-        is typical, less is shade. NaN where there is no data.
-    illumination : Illumination or None
-        With ``"shares"``: the endmembers at their typical brightness, and how the brightness of
-        pixels varies.
+        The standard error of each abundance, if requested; NaN where the residual does not tell the
+        noise.
+    brightness, illumination : xarray.DataArray (y, x) and Illumination, or None
+        With ``"shares"``: how bright each pixel is beside endmembers at their typical brightness (1
+        is typical, less is shade), and these endmembers with the variation of brightness.
     pixel_error : float or None
         The relative error with the pure pixels as endmembers and nonnegative coefficients (section
         4.2 of the paper), which can be compared between methods; None with a library.
-    preflight : Preflight
-        What was assumed about the scene, which bands were left out, and what seems wrong with it.
     rank_advice : RankAdvice or None
         Why this number of endmembers was taken, if it was not given.
     skipped : tuple of str
         What was left out because of a time limit.
-    fit : Fit
-        Whether the model describes the scene, and what seems wrong with the data.
+    comparison : tuple of Comparison
+        What the methods to compare with found, if there are any.
     unexplained : tuple of Patch
         Connected pixels whose residuals stand out from the noise, the largest errors first: other
         materials, shade, clouds or faulty pixels.
-    comparison : tuple of Comparison
-        What the methods to compare with found, if there are any.
-    scene : xarray.DataArray (band, y, x)
-        The scene that was unmixed, as it is held in memory or read from its file.
     """
 
     endmembers: xr.DataArray
