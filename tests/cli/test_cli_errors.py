@@ -77,6 +77,14 @@ def test_numbers_that_python_cannot_convert_are_bad_input(tmp_path, words):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_warning_comes_before_what_it_warns_of(cube, tmp_path):
+    words = ["-r", 4, "--bands", "1-3", "--method", "snpa", "--no-compare", "--progress-json"]
+    lines = run("unmix", cube, *words, "-o", tmp_path / "out").stderr.splitlines()
+    (warned,) = (k for k, line in enumerate(lines) if line.startswith("warning: "))
+    assert all("abundances" not in line for line in lines[:warned])
+    assert '"step": "abundances"' in lines[-1]
+
+
 def test_an_output_whose_name_is_not_utf_8_is_refused_before_the_work(cube, tmp_path):
     result = run("unmix", cube, *QUICK, "-o", tmp_path / os.fsdecode(b"caf\xe9"))
     assert result.exit_code == 2

@@ -34,6 +34,7 @@ _ARGUMENT = re.compile(
     rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})"
     r"(?:=(?P<value>'[^']*'|…|[\w.]*\w)|(?= must\b))"
 )
+CLEAR_LINE = "\r\x1b[K"  # of what stands there, such as the progress
 _PANELS = ("Input", "Model", "Output", "Limits", "Help")
 _SHOWS_ALL = "selfdict.help_all"
 
@@ -132,9 +133,9 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        # Shown after the run: the display of warnings is a setting of the whole process.
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings():
             warnings.simplefilter("once", UserWarning)
+            warnings.showwarning = _show_warning
             try:
                 super().invoke(ctx)
             except KeyboardInterrupt:
@@ -152,8 +153,6 @@ class Command(click.Command):
                 message = plain(in_command_words(_one_line(error)))[:1000]
                 click.echo(f"error: {message}", err=True)
                 ctx.exit(2)
-            finally:
-                _show_warnings(caught)
 
 
 def _print_all_help(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -163,15 +162,24 @@ def _print_all_help(ctx: click.Context, parameter: click.Parameter, value: bool)
         ctx.exit()
 
 
-def _show_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Write warnings about the input in one line each, and others as Python does."""
-    for each in caught:
-        if issubclass(each.category, InputWarning):
-            click.echo(f"warning: {in_command_words(plain(each.message))}", err=True)
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Write a warning about the input in one line, and others as Python does."""
+    text = f"warning: {in_command_words(plain(message))}\n"
+    if not issubclass(category, InputWarning):
         # Other packages speak to programmers, and the outputs say how the solver ended.
-        elif not issubclass(each.category, UserWarning):
-            text = warnings.formatwarning(each.message, each.category, each.filename, each.lineno)
-            click.echo(text, err=True, nl=False)
+        if issubclass(category, UserWarning):
+            return
+        text = warnings.formatwarning(message, category, filename, lineno)
+    if sys.stderr.isatty():
+        text = f"{CLEAR_LINE}{text}"
+    click.echo(text, err=True, nl=False)
 
 
 def _one_line(error: Exception) -> str:

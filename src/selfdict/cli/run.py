@@ -17,7 +17,7 @@ import xarray as xr
 
 from selfdict._display import plain
 from selfdict._errors import InputError, SceneError
-from selfdict.cli.console import RENAMED, in_command_words, json_value, print_line
+from selfdict.cli.console import CLEAR_LINE, RENAMED, in_command_words, json_value, print_line
 from selfdict.cli.outputs import map_format, write_exports, write_maps
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
@@ -115,7 +115,7 @@ class ProgressLine(logging.Handler):
             share = "     "
         line = f"{name:<31} {share} {now - self._began:6.1f} s  {self._note}"
         width = shutil.get_terminal_size().columns - 1
-        print(f"\r\x1b[K{line[:width]}", end="", file=sys.stderr, flush=True)
+        print(f"{CLEAR_LINE}{line[:width]}", end="", file=sys.stderr, flush=True)
 
     def _end_line(self) -> None:
         if self._is_shown and self._step:
