@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from cli.runner import run
-from selfdict.cli.console import json_value
-from selfdict.cli.run import ProgressLine
+from selfdict.cli.console import ProgressLine, json_value
 from selfdict.datasets import make_scene
 from selfdict.scene import read_scene, write_scene
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from selfdict.cli.outputs import output_folder
+from selfdict.cli.run import output_folder
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, read_scene, unmix, write_scene
 

@@ -12,7 +12,7 @@ from affine import Affine
 
 from cli.runner import run
 from selfdict import InputError
-from selfdict.cli.outputs import map_format
+from selfdict.cli.run import map_format
 from selfdict.cli.source import Source
 from selfdict.scene import SceneError, build_scene
 

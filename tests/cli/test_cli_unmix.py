@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cli.runner import run
-from selfdict.cli.outputs import EXPORT_NAMES
 from selfdict.datasets import make_scene
 from selfdict.scene import build_library, read_scene, unmix, write_scene, write_spectra
 
-WHOLE = {"endmembers.csv", "report.html", "run.json", *EXPORT_NAMES}
+WHOLE = {"report.html", "run.json", "endmembers.csv", "endmembers.sli", "endmembers.hdr"}
+WHOLE |= {"pixels.geojson", "dominant.tif", "dominant.tif.aux.xml"}
 
 
 @pytest.fixture(scope="module")

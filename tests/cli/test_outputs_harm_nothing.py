@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cli.runner import run
-from selfdict.cli.outputs import output_folder
+from selfdict.cli.run import output_folder
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, write_scene, write_spectra
 from selfdict.scene.write import check_free, staged

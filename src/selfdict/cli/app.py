@@ -8,11 +8,13 @@ import click
 from selfdict import __version__
 from selfdict._display import plain
 from selfdict.cli import BEGAN, options
-from selfdict.cli.console import Command, print_json, print_line
+from selfdict.cli.console import Command, ProgressLine, print_json, print_line
 from selfdict.cli.source import Source, describe, input_files, print_facts
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from selfdict.scene import Identification
 
 # What the commands need is imported inside them: --help and errors in the usage would otherwise
 # wait for numpy, xarray and numba.
@@ -34,9 +36,8 @@ def demo(
     ctx: click.Context, output: Path, real: bool, force: bool, quiet: bool, json: bool
 ) -> None:
     """Unmix a scene that comes with the program, and write a report."""
-    from selfdict.cli.outputs import output_folder
     from selfdict.cli.record import print_run
-    from selfdict.cli.run import ProgressLine, Run, unmix_into
+    from selfdict.cli.run import Run, output_folder, unmix_into
     from selfdict.scene.options import UnmixOptions
     from selfdict.scene.unmixing import Stages
     from selfdict.scene.write import write_scene
@@ -83,9 +84,8 @@ def unmix(
     """Find pure pixels and abundances; write maps, spectra and a report."""
     source = Source(**{str(each.name): given.pop(str(each.name)) for each in options.READING})
     source.prepare()
-    from selfdict.cli.outputs import output_folder
     from selfdict.cli.record import print_run
-    from selfdict.cli.run import ProgressLine, Run, threads_for, unmix_into
+    from selfdict.cli.run import Run, output_folder, threads_for, unmix_into
     from selfdict.scene.unmixing import Stages
 
     stages = Stages(BEGAN)
@@ -125,7 +125,7 @@ def compare(
     source = Source(**reading)
     source.prepare()
     from selfdict.cli.record import method_record, print_comparison
-    from selfdict.cli.run import ProgressLine, look_at, run_unmix, threads_for
+    from selfdict.cli.run import look_at, run_unmix, threads_for
     from selfdict.methods import METHODS
     from selfdict.report.page import own_row
     from selfdict.scene.options import UnmixOptions
@@ -175,7 +175,7 @@ def rank(
     source = Source(**reading)
     source.prepare()
     from selfdict.cli.record import print_advice, rank_record
-    from selfdict.cli.run import ProgressLine, look_at, naming_the_file, threads_for
+    from selfdict.cli.run import look_at, naming_the_file, threads_for
     from selfdict.scene.unmixing import advise_rank
 
     scene = source.read()
@@ -229,7 +229,6 @@ def convert(output: Path, format: str | None, force: bool, quiet: bool, **readin
 @app.command(cls=Command, params=options.IDENTIFY)
 def identify(result: Path, library: Path, figure: Path | None, force: bool, json: bool) -> None:
     """Identify the materials of a result in a spectral library."""
-    from selfdict.cli.outputs import draw_matches
     from selfdict.cli.record import match_records, print_matches
     from selfdict.scene.identification import identify as identified
     from selfdict.scene.library import read_library
@@ -243,7 +242,7 @@ def identify(result: Path, library: Path, figure: Path | None, force: bool, json
     endmembers = read_library(result)
     found = identified(endmembers, read_library(library))
     if figure is not None:
-        draw_matches(endmembers, found, figure, force)
+        _draw_matches(endmembers, found, figure, force)
     names = [str(name) for name in endmembers["name"].values]
     if json:
         print_json(
@@ -258,3 +257,19 @@ def identify(result: Path, library: Path, figure: Path | None, force: bool, json
     print_matches(names, found)
     if figure is not None:
         print_line(str(figure))
+
+
+def _draw_matches(
+    endmembers: "xr.DataArray", found: "Identification", path: Path, overwrite: bool
+) -> None:
+    """Draw each endmember beside the nearest spectrum of a library."""
+    from selfdict._errors import SceneError, first_line
+    from selfdict.report.plots import plot_matches
+    from selfdict.scene.write import staged
+
+    figure = plot_matches(endmembers, found.matches)
+    with staged(path, overwrite=overwrite) as temporary:
+        try:
+            figure.savefig(temporary)
+        except (OSError, ValueError) as error:
+            raise SceneError(path, f"cannot be written: {first_line(error)}") from error

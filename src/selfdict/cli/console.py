@@ -1,19 +1,25 @@
-"""How the commands meet the terminal: options in panels, one-line errors, tables, JSON."""
+"""How the commands meet the terminal: help in panels, one-line errors, progress, tables, JSON."""
 
 import json
+import logging
 import math
 import os
 import re
+import shutil
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from selfdict._display import plain
 from selfdict._errors import InputError, InputWarning
+
+if TYPE_CHECKING:
+    from selfdict.model.solution import Progress
 
 # Arguments of Python, and the options that are called otherwise.
 RENAMED = {
@@ -63,41 +69,6 @@ class Option(click.Option):
         super().__init__(names, **settings)
         self.panel = panel
         self.rare = rare
-
-
-class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no argument
-    """A finite number from ``least`` to ``most``, or one of some words."""
-
-    name = "number"
-
-    def __init__(
-        self, kind: type, least: float | None, *words: str, most: float = math.inf
-    ) -> None:
-        self._kind = kind
-        self._least = least
-        self._most = most
-        self._words = words
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number or the word."""
-        if value in self._words:
-            return value
-        try:
-            number = self._kind(value)
-        except ValueError:
-            number = math.nan
-        is_known = isinstance(number, int) or math.isfinite(number)
-        if is_known and (self._least is None or self._least <= number <= self._most):
-            return number
-        wanted = "a finite number"
-        if self._kind is int:
-            wanted = "a whole number"
-        if self._least is not None:
-            wanted += f" of at least {self._least:g}"
-        if math.isfinite(self._most):
-            wanted += f" and at most {self._most:g}"
-        choices = "".join(f" or {word!r}" for word in self._words)
-        self.fail(f"must be {wanted}{choices}; got {value!r}", param, ctx)
 
 
 class Command(click.Command):
@@ -278,3 +249,97 @@ def json_value(value: Any) -> Any:
     if value is None or isinstance(value, str | int):
         return value
     return str(value)
+
+
+class ProgressLine(logging.Handler):
+    """The step, its share done and its time, and the log, on a terminal or as lines of JSON."""
+
+    def __init__(self, quiet: bool, *, as_json: bool = False) -> None:
+        super().__init__(logging.INFO)
+        self._quiet = quiet
+        self._as_json = as_json
+        self._last_json = ""
+        self._is_shown = not quiet and not as_json and sys.stderr.isatty()
+        self._step = ""
+        self._note = ""
+        self._share = 0.0
+        self._began = 0.0
+        self._drawn = 0.0
+
+    def __enter__(self) -> "ProgressLine":
+        self._logger = logging.getLogger("selfdict")
+        self._level = self._logger.level
+        if self._is_shown:
+            self._logger.addHandler(self)
+            self._logger.setLevel(logging.INFO)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end_line()
+        self._logger.removeHandler(self)
+        self._logger.setLevel(self._level)
+
+    def print_notes(self, notes: Sequence[str]) -> None:
+        """Write sentences about the input to standard output, one line each."""
+        if self._quiet:
+            return
+        self._end_line()
+        for note in notes:
+            print_line(f"note: {in_command_words(note)}")
+
+    def step(self, step: str, share: float) -> None:
+        """Show a step of :func:`selfdict.scene.unmix` and the share of it that is done."""
+        if step != self._step:
+            self._end_line()
+            self._step = step
+            self._note = ""
+            self._began = time.monotonic()
+        self._share = share
+        self._draw(force=share in (0.0, 1.0))
+        self._print_json(step=step, share=round(share, 2))
+
+    def solver(self, snapshot: "Progress") -> bool:
+        """Show the certified gap; the callback of a solver."""
+        self._note = f"{snapshot.n_active} pixels"
+        # The first bound on the optimum takes a while.
+        if math.isfinite(snapshot.gap):
+            self._note = f"certified gap {100 * snapshot.gap:.3g} %, {self._note}"
+        self._draw()
+        self._print_json(step="select", gap=snapshot.gap, pixels=snapshot.n_active)
+        return False  # the solver goes on
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a line of the log."""
+        self._end_line()
+        print(plain(record.getMessage()), file=sys.stderr)
+
+    def _print_json(self, **values: Any) -> None:
+        """Write one line of JSON, unless it repeats the last one."""
+        line = json.dumps(json_value(values))
+        if self._as_json and line != self._last_json:
+            print(line, file=sys.stderr, flush=True)
+        self._last_json = line
+
+    def _draw(self, force: bool = False) -> None:
+        now = time.monotonic()
+        # At most ten times a second.
+        if not self._is_shown or not self._step or (now - self._drawn < 0.1 and not force):
+            return
+        self._drawn = now
+        # Whoever shows a step has imported it.
+        from selfdict.scene.unmixing import STEPS
+
+        name = STEPS[self._step].capitalize()
+        # The duration of the selection is not known before it ends.
+        share = f"{100 * self._share:3.0f} %"
+        if self._step == "select" and self._share < 1:
+            share = "     "
+        line = f"{name:<31} {share} {now - self._began:6.1f} s  {self._note}"
+        width = shutil.get_terminal_size().columns - 1
+        print(f"{CLEAR_LINE}{line[:width]}", end="", file=sys.stderr, flush=True)
+
+    def _end_line(self) -> None:
+        if self._is_shown and self._step:
+            self._draw(force=True)
+            print(file=sys.stderr)
+        self._step = ""

@@ -4,20 +4,58 @@ The lists have the order in which the help shows them. An option without a defau
 :class:`selfdict.scene.options.UnmixOptions`.
 """
 
+import math
 import shlex
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from selfdict.cli.console import Argument, Number, Option
+from selfdict.cli.console import Argument, Option
 
 FORMATS = ("envi", "geotiff", "netcdf", "zarr")
 _FILE = click.Path(path_type=Path)
 _input = partial(Option, panel="Input")
 _model = partial(Option, panel="Model")
 _limit = partial(Option, panel="Limits")
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no argument
+    """A finite number from ``least`` to ``most``, or one of some words."""
+
+    name = "number"
+
+    def __init__(
+        self, kind: type, least: float | None, *words: str, most: float = math.inf
+    ) -> None:
+        self._kind = kind
+        self._least = least
+        self._most = most
+        self._words = words
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number or the word."""
+        if value in self._words:
+            return value
+        try:
+            number = self._kind(value)
+        except ValueError:
+            number = math.nan
+        is_known = isinstance(number, int) or math.isfinite(number)
+        if is_known and (self._least is None or self._least <= number <= self._most):
+            return number
+        wanted = "a finite number"
+        if self._kind is int:
+            wanted = "a whole number"
+        if self._least is not None:
+            wanted += f" of at least {self._least:g}"
+        if math.isfinite(self._most):
+            wanted += f" and at most {self._most:g}"
+        choices = "".join(f" or {word!r}" for word in self._words)
+        self.fail(f"must be {wanted}{choices}; got {value!r}", param, ctx)
+
 
 READING = [
     Argument("file", "ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file."),

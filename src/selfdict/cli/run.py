@@ -1,12 +1,9 @@
-"""One run of ``unmix``: from a source to a folder of outputs, and the line that says how far."""
+"""One run of ``unmix``: from a source to a folder of outputs, complete or without a record."""
 
 import json
-import logging
-import math
+import os
 import shutil
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -15,113 +12,38 @@ from typing import Any
 
 import xarray as xr
 
-from selfdict._display import plain
 from selfdict._errors import InputError, SceneError
-from selfdict.cli.console import CLEAR_LINE, RENAMED, in_command_words, json_value, print_line
-from selfdict.cli.outputs import map_format, write_exports, write_maps
+from selfdict.cli.console import RENAMED, ProgressLine, in_command_words, json_value
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
 from selfdict.compute.threads import single_threaded_blas, thread_limit
-from selfdict.model.solution import Progress
+from selfdict.files.grid import map_fields
 from selfdict.report.page import write_report
+from selfdict.scene import write_dominant, write_pixels, write_scene, write_spectra
+from selfdict.scene.exports import has_positions
 from selfdict.scene.inspection import Preflight, preflight
 from selfdict.scene.library import read_library
+from selfdict.scene.metadata import crs_of, transform_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.passes import connected
 from selfdict.scene.plan import held_in_memory
 from selfdict.scene.result import UnmixResult
-from selfdict.scene.unmixing import STEPS, Stages, unmix_scene
+from selfdict.scene.unmixing import Stages, unmix_scene
+from selfdict.scene.write import check_free, publish, temporary_folder
 
-
-class ProgressLine(logging.Handler):
-    """The step, its share done and its time, and the log, on a terminal or as lines of JSON."""
-
-    def __init__(self, quiet: bool, *, as_json: bool = False) -> None:
-        super().__init__(logging.INFO)
-        self._quiet = quiet
-        self._as_json = as_json
-        self._last_json = ""
-        self._is_shown = not quiet and not as_json and sys.stderr.isatty()
-        self._step = ""
-        self._note = ""
-        self._share = 0.0
-        self._began = 0.0
-        self._drawn = 0.0
-
-    def __enter__(self) -> "ProgressLine":
-        self._logger = logging.getLogger("selfdict")
-        self._level = self._logger.level
-        if self._is_shown:
-            self._logger.addHandler(self)
-            self._logger.setLevel(logging.INFO)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._end_line()
-        self._logger.removeHandler(self)
-        self._logger.setLevel(self._level)
-
-    def print_notes(self, notes: Sequence[str]) -> None:
-        """Write sentences about the input to standard output, one line each."""
-        if self._quiet:
-            return
-        self._end_line()
-        for note in notes:
-            print_line(f"note: {in_command_words(note)}")
-
-    def step(self, step: str, share: float) -> None:
-        """Show a step of :func:`selfdict.scene.unmix` and the share of it that is done."""
-        if step != self._step:
-            self._end_line()
-            self._step = step
-            self._note = ""
-            self._began = time.monotonic()
-        self._share = share
-        self._draw(force=share in (0.0, 1.0))
-        self._print_json(step=step, share=round(share, 2))
-
-    def solver(self, snapshot: Progress) -> bool:
-        """Show the certified gap; the callback of a solver."""
-        self._note = f"{snapshot.n_active} pixels"
-        # The first bound on the optimum takes a while.
-        if math.isfinite(snapshot.gap):
-            self._note = f"certified gap {100 * snapshot.gap:.3g} %, {self._note}"
-        self._draw()
-        self._print_json(step="select", gap=snapshot.gap, pixels=snapshot.n_active)
-        return False  # the solver goes on
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show a line of the log."""
-        self._end_line()
-        print(plain(record.getMessage()), file=sys.stderr)
-
-    def _print_json(self, **values: Any) -> None:
-        """Write one line of JSON, unless it repeats the last one."""
-        line = json.dumps(json_value(values))
-        if self._as_json and line != self._last_json:
-            print(line, file=sys.stderr, flush=True)
-        self._last_json = line
-
-    def _draw(self, force: bool = False) -> None:
-        now = time.monotonic()
-        # At most ten times a second.
-        if not self._is_shown or not self._step or (now - self._drawn < 0.1 and not force):
-            return
-        self._drawn = now
-        name = STEPS[self._step].capitalize()
-        # The duration of the selection is not known before it ends.
-        share = f"{100 * self._share:3.0f} %"
-        if self._step == "select" and self._share < 1:
-            share = "     "
-        line = f"{name:<31} {share} {now - self._began:6.1f} s  {self._note}"
-        width = shutil.get_terminal_size().columns - 1
-        print(f"{CLEAR_LINE}{line[:width]}", end="", file=sys.stderr, flush=True)
-
-    def _end_line(self) -> None:
-        if self._is_shown and self._step:
-            self._draw(force=True)
-            print(file=sys.stderr)
-        self._step = ""
+_MAPS = ("abundances", "uncertainty", "brightness", "residual")
+# The formats that maps can be written in.
+_SUFFIXES = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
+# Lies in a folder while its files are replaced, and says that they are outputs: a process that is
+# killed meanwhile leaves them without the ``run.json`` that lists them.
+_UNFINISHED = ".selfdict-unfinished.json"
+# What ``unmix`` and ``demo`` write. Nothing of another name is ever replaced or removed.
+_OUTPUT_NAMES = {
+    *(_UNFINISHED, "run.json", "report.html", "scene.hdr", "scene.img"),
+    *("endmembers.csv", "endmembers.sli", "endmembers.hdr"),
+    *("pixels.geojson", "dominant.tif", "dominant.tif.aux.xml"),
+    *(name + suffix for name in _MAPS for suffix in (*_SUFFIXES.values(), ".img")),
+}
 
 
 @dataclass(frozen=True)
@@ -285,3 +207,131 @@ def _map_bytes(scene: xr.DataArray, options: UnmixOptions) -> int:
     if options.uncertainty:
         n_maps += r
     return int(4 * n_maps * scene[0].size)
+
+
+def map_format(asked: str | None, source: Source, scene: xr.DataArray) -> tuple[str, list[str]]:
+    """Return the format of the maps, by default that of the input, and notes on the choice."""
+    name = asked or source.format
+    # The images of these products are GeoTIFFs as a rule.
+    if name in ("enmap", "desis", "remote"):
+        name = "geotiff"
+    # MATLAB and NumPy files are only read.
+    if name not in _SUFFIXES:
+        name = "envi"
+    if name != "envi":
+        return name, []
+    try:
+        map_fields(crs_of(scene), transform_of(scene))
+    except InputError:
+        grid = "an ENVI header cannot hold the grid of this scene, which is mirrored or sheared"
+        if asked is not None:
+            raise SceneError(source.label, f"{grid}: pass --format geotiff") from None
+        return "geotiff", [f"the maps are GeoTIFFs: {grid}"]
+    return name, []
+
+
+def write_maps(result: UnmixResult, folder: Path, format: str) -> None:
+    """Write the maps of a result into a folder."""
+    for name in _MAPS:
+        values = getattr(result, name)
+        if values is not None:
+            write_scene(values, folder / f"{name}{_SUFFIXES[format]}", format)
+
+
+def write_exports(result: UnmixResult, folder: Path) -> list[str]:
+    """Write spectra and files for other software, and return what is to be said about them."""
+    write_spectra(result.endmembers, folder / "endmembers.csv", spread=result.spread)
+    named = result.endmembers.assign_coords(name=("endmember", result.labels))
+    write_spectra(named, folder / "endmembers.sli")
+    write_pixels(result, folder / "pixels.geojson")
+    write_dominant(result, folder / "dominant.tif")
+    if has_positions(result):
+        return []
+    return ["pixels.geojson has rows and columns only: the scene has no map coordinates"]
+
+
+@contextmanager
+def output_folder(
+    target: Path, *, force: bool = False, inputs: Iterable[Path] = ()
+) -> Iterator[Path]:
+    """Yield a temporary folder whose files get into ``target`` if all goes well."""
+    target = _without_links(target)
+    inputs = list(inputs)
+    _check_outputs(target, force, inputs)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SceneError(target, f"cannot be written: {error.strerror}") from error
+    with temporary_folder(target) as temporary:
+        folder = temporary / "new" / target.name
+        folder.mkdir()
+        yield folder
+        # Again, since the work may have taken hours.
+        replaced = _check_outputs(target, force, inputs)
+        if target.exists():
+            written = list(folder.iterdir())
+            replaced = [path for path in replaced if path.name != _UNFINISHED]
+            _mark_unfinished(target, [*written, *replaced], temporary)
+            try:
+                publish(written, target, replaced, temporary / "old")
+            finally:
+                (target / _UNFINISHED).unlink()
+        else:
+            os.rename(folder, target)
+
+
+def _mark_unfinished(target: Path, outputs: Iterable[Path], temporary: Path) -> None:
+    """Put a file into the folder that lists its outputs, in one step."""
+    names = sorted({_UNFINISHED, *(path.name for path in outputs)})
+    mark = temporary / "new" / _UNFINISHED
+    mark.write_text(json.dumps({"selfdict": "unfinished", "files": names}), encoding="utf-8")
+    os.replace(mark, target / _UNFINISHED)
+
+
+def _without_links(target: Path) -> Path:
+    """Return the path with a name of its own, in a folder that is reached without links."""
+    try:
+        str(target).encode("utf-8")
+    except UnicodeEncodeError:
+        # Python keeps the bytes of such a name as surrogates. The libraries that write maps cannot
+        # take them.
+        raise SceneError(
+            target, "the name is not UTF-8: choose another output by --output"
+        ) from None
+    if target.name in ("", ".."):
+        return Path(os.path.realpath(target))
+    return Path(os.path.realpath(target.parent), target.name)
+
+
+def _check_outputs(target: Path, force: bool, inputs: list[Path]) -> list[Path]:
+    """Return what is in the output folder, all of which may be replaced; refuse anything else."""
+    if not os.path.lexists(target):
+        return []
+    if target.is_symlink() or not target.is_dir():
+        raise SceneError(target, "exists and is not a folder; choose another one by --output")
+    found = sorted(target.iterdir())
+    if found and not force:
+        raise SceneError(target, "exists already; choose another folder, or use --force")
+    listed = _listed_outputs(target / "run.json") | _listed_outputs(target / _UNFINISHED)
+    for path in found:
+        if path.name not in listed:
+            raise SceneError(
+                target, f"holds {path.name}, which is no output of selfdict; choose another folder"
+            )
+    check_free(found, overwrite=True, inputs=inputs)
+    return found
+
+
+def _listed_outputs(path: Path) -> set[str]:
+    """Return the names of outputs in the record of a run; none if there is no such record."""
+    # Nothing else is opened: a pipe would never end.
+    if path.is_symlink() or not path.is_file():
+        return set()
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if "selfdict" not in record:
+            return set()
+        return {name for name in record["files"] if name in _OUTPUT_NAMES}
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        # The file of another program.
+        return set()
