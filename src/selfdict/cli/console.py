@@ -116,7 +116,7 @@ class Command(click.Command):
                 exec("")
                 ctx.exit(130)
             except BrokenPipeError:
-                # Nobody is left to be told; the shell's code of a command that ends for that.
+                # Nobody is left to be told. This is the shell's code for a command that ends so.
                 ctx.exit(141)
             except (InputError, OSError, ModuleNotFoundError, MemoryError) as error:
                 # Any other exception is a defect: Python shows its traceback and exits with code 1.

@@ -33,8 +33,8 @@ from selfdict.scene.exports import dominant_materials
 from selfdict.scene.metadata import band_numbers
 from selfdict.scene.result import UnmixResult
 
-# Of a scene with more pixels evenly spaced rows and columns are read only, so that little memory
-# is needed however large the scene is.
+# Of a scene with more pixels only evenly spaced rows and columns are read, so that little memory is
+# needed however large the scene is.
 MOST_PIXELS = 4_000_000
 # Residuals that the directions are found from, and pixels that are fitted at a time: the fits of
 # all pixels are as large as the scene.

@@ -17,7 +17,7 @@ from selfdict.scene.blocks import (
 from selfdict.scene.metadata import declared_nodata, scaling_of
 
 # Pairs of neighbouring pixels in a strip, from which the noise is estimated, and the most strips of
-# a block: more would take time, and tell no more.
+# a block: more would take time without telling more.
 _LEAST_PAIRS = 64
 _MOST_STRIPS = 8
 _LEAST_ALONG_AXIS = 8  # values, to tell whether an axis is the bands
@@ -27,7 +27,7 @@ _LEAST_SHARE = 0.25
 # In fewer pixels the values of a band may agree by chance.
 _FEWEST_PIXELS = 16
 _WATER_VAPOUR = ((1340.0, 1445.0), (1790.0, 1955.0))  # nm, where nearly all light is absorbed
-# A band stands out if its noise is above the median by so many median deviations, of logarithms.
+# A band stands out if its noise is above the median by this many median deviations, of logarithms.
 _DEVIATIONS = 6
 # of the deviation of a band, from which on there is more noise than signal
 _MOSTLY_NOISE = np.sqrt(0.5)

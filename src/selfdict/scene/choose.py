@@ -27,11 +27,11 @@ IN_BLOCKS = (
     "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
 )
 _FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
-# unasked a proof may take this part of the time of the fit, and at least these seconds
+# a proof that nobody asked for may take this part of the time of the fit, at least these seconds
 _PROOF_SHARE = 2 / 3
 _LEAST_PROOF_SECONDS = 5.0
-# With all pixels in blocks: a gap that tells what one wants to know of millions of pixels (the last
-# digits take many passes), the least one that progress is measured by, and part of a time limit.
+# With all pixels in blocks: a gap that is small enough for millions of pixels (further digits take
+# many passes), the smallest gap that progress is measured by, and the part of a time limit.
 _DEFAULT_TOL = 1e-2
 _LEAST_TOL = 1e-12
 _SOLVER_SHARE = 0.5

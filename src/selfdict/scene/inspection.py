@@ -121,7 +121,7 @@ def preflight(
 
     Bands that hold one value in all pixels, bands that the scene marks as bad and, if wavelengths
     are known, bands of noise (water vapour) are left out of :func:`unmix`, unless ``keep_bands``.
-    Everything else is reported only.
+    Everything else is only reported.
 
     Parameters
     ----------

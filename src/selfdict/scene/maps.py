@@ -24,7 +24,7 @@ from selfdict.scene.read import read_scene
 from selfdict.scene.write import as_bands, staged
 from selfdict.scene.write_formats import write_zarr, write_zarr_block
 
-# A residual stands out if it is above the median by so many median deviations.
+# A residual stands out if it is above the median by this many median deviations.
 _DEVIATIONS = 6
 _MOST_OUTLIERS = 512  # of a block whose spectra are kept
 _LONG = 60.0  # seconds of mapping that are announced

@@ -78,8 +78,8 @@ def read_scene(
         or the mask of its pixels may take. By default 64 MiB, and more for large files: see
         :doc:`/reliability`.
     at_once : bool
-        Load the values of a file that takes at most one block of 32 MiB. That is quicker than to
-        read them on use, which needs dask; larger files are read on use all the same.
+        Load the values of a file that takes at most one block of 32 MiB. That is quicker than
+        reading them on use, which needs dask. Larger files are read on use all the same.
     **options
         Of the format: ``variable`` (mat, netcdf, hdf5, zarr, npz: which array, in a group by its
         path), ``layout`` (npy, npz, mat, hdf5: the order of the axes, such as ``"band y x"``,
