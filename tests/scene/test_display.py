@@ -118,25 +118,6 @@ def test_a_figure(result):
     assert len(np.unique(np.array(picture.convert("L")))) > 50
 
 
-@pytest.mark.parametrize(("r", "expected"), [(1, [2]), (4, [5]), (5, [3, 3]), (10, [4, 4, 3])])
-def test_rows_of_maps_are_about_equally_full(truth, r, expected):
-    figure = unmix(truth.scene, r, method="spa", uncertainty=False).plot()
-    maps = [axes for axes in figure.axes if axes.get_title()]
-    assert len(maps) == r + 1
-    tops = [round(axes.get_subplotspec().rowspan.start) for axes in maps]
-    assert [tops.count(row) for row in sorted(set(tops))] == expected
-
-
-def test_colours_of_the_residual_serve_most_pixels(result):
-    """A damaged pixel does not darken all others, and nothing left over is no error."""
-    damaged = result.residual.copy()
-    damaged.values[10, 10] = 50.0
-    figure = replace(result, residual=damaged).plot()
-    (axes,) = [axes for axes in figure.axes if axes.get_title() == "residual"]
-    assert 0 < axes.images[0].norm.vmax < 1
-    replace(result, residual=0 * result.residual).plot().savefig(io.BytesIO(), dpi=30)
-
-
 @pytest.mark.parametrize("is_last", [True, False])
 def test_a_notebook_shows_the_figure_once(result, is_last, tmp_path, monkeypatch):
     """As IPython does it: the value of the last line first, then all that pyplot still holds."""

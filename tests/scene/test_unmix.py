@@ -21,11 +21,6 @@ def truth():
     )
 
 
-@pytest.fixture(scope="module")
-def expected(truth):
-    return unmix(truth.scene, 3, candidates=40, random_state=0)
-
-
 def test_each_block_has_a_sample_of_its_own():
     M = np.random.default_rng(0).random((5, 200))
     sample = Thinning(share=0.1, n_extreme=2, seed=3)
@@ -66,17 +61,6 @@ def test_the_parts_put_together(truth, small_blocks, abundances):
     np.testing.assert_array_equal(result.valid.values, valid)
     assert np.isnan(result.abundances.values[:, ~valid]).all()
     assert np.isnan(result.residual.values[~valid]).all()
-
-
-def test_fgnsr_with_its_certificate(truth, expected):
-    result = expected
-    assert result.solution_pixels.shape == (40, 2)
-    assert result.solution.diagonal.shape == (40,)
-    assert result.gap == result.solution.gap
-    assert np.isfinite(result.gap)
-    assert result.parameters["candidates"] == 40
-    purity = [truth.abundances[:, row, column].max() for row, column in result.pixels]
-    assert min(purity) > 0.9
 
 
 def test_thinning_keeps_the_extreme_pixels(small_blocks):

@@ -23,9 +23,11 @@ def result(truth):
     return unmix(truth.scene, 3, candidates=None, prove=True, random_state=0)
 
 
-def test_endmembers_are_averages_with_their_spread(result):
+def test_endmembers_are_averages_with_their_spread(truth, result):
     assert result.parameters["endmembers"] == "average"
     assert result.parameters["abundances"] == "shares"
+    assert result.gap == result.solution.gap <= 1e-3
+    assert min(truth.abundances[:, row, column].max() for row, column in result.pixels) > 0.9
     assert result.spread.shape == result.endmembers.shape
     for k, group in enumerate(result.groups):
         assert tuple(group[0]) == tuple(result.pixels[k])
