@@ -16,21 +16,10 @@ from selfdict.scene.blocks import (
 )
 from selfdict.scene.metadata import declared_nodata, scaling_of
 
-# Pairs of neighbouring pixels in a strip, from which the noise is estimated, and the most strips of
-# a block: more would take time without telling more.
-_LEAST_PAIRS = 64
-_MOST_STRIPS = 8
-_LEAST_ALONG_AXIS = 8  # values, to tell whether an axis is the bands
-# Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands
-# may hold a number, and inside it one of two detectors may be missing.
-_LEAST_SHARE = 0.25
-# In fewer pixels the values of a band may agree by chance.
-_FEWEST_PIXELS = 16
+_LEAST_PAIRS = 64  # neighbouring pixels in a strip, from which the noise is estimated
 _WATER_VAPOUR = ((1340.0, 1445.0), (1790.0, 1955.0))  # nm, where nearly all light is absorbed
 # A band stands out if its noise is above the median by this many median deviations, of logarithms.
 _DEVIATIONS = 6
-# of the deviation of a band, from which on there is more noise than signal
-_MOSTLY_NOISE = np.sqrt(0.5)
 # Two sets of pixels together have the sums of these, and the lower of the others.
 _COUNTS = ("n_masked", "n_empty", "n_impossible", "n_uniform", "n_pixels", "n_values", "n_negative")
 _LOWEST = ("impossible_value", "uniform_value", "lowest")
@@ -97,7 +86,8 @@ class BandStatistics:
     @property
     def constant(self) -> Array:
         """Which bands hold one value in all pixels, or none, as booleans."""
-        if self.n_pixels < _FEWEST_PIXELS:
+        # In few pixels the values of a band may agree by chance.
+        if self.n_pixels < 16:
             return np.zeros(self.n_values.shape, dtype=bool)
         return np.asarray((self.lowest == self.highest) | (self.n_values == 0))
 
@@ -115,7 +105,9 @@ def examine_block(block: Block) -> BandStatistics:
     with np.errstate(all="ignore"):
         lowest, highest, n_values = _ranges_of_pixels(raw, nodata)
         is_zero = is_all_zero(lowest, highest, raw.dtype)
-        has_data = ~is_zero & (n_values >= _LEAST_SHARE * len(raw))
+        # Outside the image a few faulty bands may hold a number, and inside it one of two detectors
+        # may be missing.
+        has_data = ~is_zero & (n_values >= 0.25 * len(raw))
         left_out = inside & has_data & is_impossible(raw, gain, offset)
         is_uniform = inside & has_data & (n_values == len(raw)) & (lowest == highest) & ~left_out
         if len(raw) < FEWEST_BANDS:
@@ -195,7 +187,7 @@ def _ranges_of_pixels(raw: Array, nodata: float | None) -> tuple[Array, Array, A
 def _spectral_axis(block: Block, raw: Array) -> int | None:
     """Return along which axis vectors are most alike, by the first block of a scene."""
     shape = block.scene.shape
-    if block.number > 0 or min(shape) < _LEAST_ALONG_AXIS:
+    if block.number > 0 or min(shape) < 8:
         return None
     if "wavelength" in block.scene.coords and shape[0] not in shape[1:]:
         return None  # there are as many wavelengths as bands
@@ -210,7 +202,8 @@ def _noise_of_strips(cube: Array, usual: Array, gain: Array) -> Array:
     n_bands, n_rows, n_columns = cube.shape
     is_usual = usual.reshape(n_rows, n_columns)
     is_pair = is_usual[:, 1:] & is_usual[:, :-1]
-    n_strips = min(_MOST_STRIPS, int(is_pair.sum()) // _LEAST_PAIRS, n_rows)
+    # More strips would take time without telling more.
+    n_strips = min(8, int(is_pair.sum()) // _LEAST_PAIRS, n_rows)
     if n_bands < FEWEST_BANDS or n_strips == 0:
         return np.zeros((0, n_bands))
     found = []
@@ -267,7 +260,8 @@ def noisy_bands(scene: xr.DataArray, statistics: BandStatistics, sound: Array) -
     deviation = np.median(np.abs(logarithms - typical))
     limit = np.exp(typical + max(_DEVIATIONS * deviation, np.log(2)))
     stands_out = sound & (relative > limit)
-    is_noise = statistics.noise_levels > _MOSTLY_NOISE * deviations
+    # more noise than signal
+    is_noise = statistics.noise_levels > np.sqrt(0.5) * deviations
     # and those that bands which stand out connect with them: runs of such bands have one number
     begin = stands_out & (in_water | is_noise)
     runs = np.cumsum(~stands_out)

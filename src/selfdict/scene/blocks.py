@@ -19,8 +19,6 @@ from selfdict.scene.model import as_scene
 
 # From this number of bands on, the same value in all of them is no coincidence.
 FEWEST_BANDS = 4
-# The fill values of NetCDF, of MODIS and of many others are larger than any measurement.
-_LEAST_FILL_VALUE = 1e20
 
 
 def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
@@ -199,7 +197,8 @@ def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
     is_negative = np.ones(value.shape, dtype=bool)
     for band_gain, band_offset in zip(gain, offset):
         is_negative &= value * band_gain + band_offset < 0
-    least = _LEAST_FILL_VALUE
+    # The fill values of NetCDF, of MODIS and of many others are larger than any measurement.
+    least = 1e20
     if raw.dtype in (np.uint16, np.uint32):
         least = np.iinfo(raw.dtype).max
     found[candidates] = is_negative | (np.abs(value) >= least)

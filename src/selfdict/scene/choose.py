@@ -26,15 +26,6 @@ IN_BLOCKS = (
     "All pixels were candidates of the model, read block by block: the check is the bound over all "
     "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
 )
-_FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
-# a proof that nobody asked for may take this part of the time of the fit, at least these seconds
-_PROOF_SHARE = 2 / 3
-_LEAST_PROOF_SECONDS = 5.0
-# With all pixels in blocks: a gap that is small enough for millions of pixels (further digits take
-# many passes), the smallest gap that progress is measured by, and the part of a time limit.
-_DEFAULT_TOL = 1e-2
-_LEAST_TOL = 1e-12
-_SOLVER_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -88,7 +79,7 @@ def choose(plan: Plan, points: Points) -> Choice:
         plan.r,
         candidates=candidates,
         dictionary=dictionary,
-        max_seconds=plan.deadline.part(_FIT_SHARE).left,
+        max_seconds=plan.deadline.part(0.8).left,  # the rest is for proofs
         seed=plan.seed,
     )
     weights = None
@@ -157,7 +148,7 @@ def _proof(plan: Plan, estimator: Any, fit_seconds: float) -> Proof | None:
     max_seconds = plan.deadline.left
     if plan.options.proof == "auto":
         # Nobody waits long for a proof that was not asked for.
-        moderate = max(_PROOF_SHARE * fit_seconds, _LEAST_PROOF_SECONDS)
+        moderate = max(2 / 3 * fit_seconds, 5.0)
         if max_seconds is None:
             max_seconds = moderate
         max_seconds = min(max_seconds, moderate)
@@ -191,7 +182,7 @@ def solve_scene(plan: Plan, report: Callable[[float], Any]) -> tuple[Points, Sce
     pixels = SceneBlocks.of(plan)
     tol = plan.options.estimator.get("tol")
     if tol is None:
-        tol = _DEFAULT_TOL
+        tol = 1e-2  # small enough for millions of pixels: further digits take many passes
     mu = None
     if not isinstance(plan.options.mu, str):
         mu = float(plan.options.mu)
@@ -202,7 +193,7 @@ def solve_scene(plan: Plan, report: Callable[[float], Any]) -> tuple[Points, Sce
         smooth=plan.options.smooth,
         p=partial(jitter, random_state=plan.seed),
         tol=tol,
-        max_seconds=plan.deadline.part(_SOLVER_SHARE).left,
+        max_seconds=plan.deadline.part(0.5).left,
         callback=partial(_report_progress, report, tol),
     )
     nothing = np.empty((int(plan.bands.sum()), 0), float_dtype(plan.scene.dtype))
@@ -216,7 +207,7 @@ def solve_scene(plan: Plan, report: Callable[[float], Any]) -> tuple[Points, Sce
 def _report_progress(report: Callable[[float], Any], tol: float, progress: Progress) -> None:
     """Report the share done, which is the part of the way to the tolerance in digits."""
     # A tolerance of zero has no digits, and one of one or more is reached at once.
-    goal = max(tol, _LEAST_TOL)
+    goal = max(tol, 1e-12)
     if progress.gap < 1 and goal < 1:
         report(min(1.0, float(np.log(max(progress.gap, goal)) / np.log(goal))))
 

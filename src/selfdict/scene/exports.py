@@ -19,9 +19,6 @@ from selfdict.scene.result import UnmixResult
 from selfdict.scene.write import labels_of, staged
 from selfdict.scene.write_formats import write_envi_library, write_raster
 
-_NO_DATA = "no data"  # name of class 0
-_DIGITS = 7  # of a degree: about 1 cm
-
 
 def write_dominant(
     result: UnmixResult, path: str | PathLike[str], *, overwrite: bool = False
@@ -53,7 +50,7 @@ def write_dominant(
     3
     """
     path = Path(path)
-    names = [_NO_DATA, *(plain(label) for label in result.labels)]
+    names = ["no data", *(plain(label) for label in result.labels)]
     colours = [(0, 0, 0), *class_colours(len(result.labels))]
     dtype = "uint8"
     if len(names) > 256:
@@ -150,7 +147,8 @@ def _features(result: UnmixResult) -> Iterator[dict[str, Any]]:
         for pixel, position, its_role in zip(pixels.tolist(), positions, roles):
             geometry = None
             if np.isfinite(position).all():
-                coordinates = np.round(position, _DIGITS).tolist()
+                # to about 1 cm
+                coordinates = np.round(position, 7).tolist()
                 geometry = {"type": "Point", "coordinates": coordinates}
             properties = {
                 "endmember": k + 1,

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from selfdict.scene.result import UnmixResult
 
 _MUCH = 0.1  # a relative error that is no small one
-_LEAST_RESIDUAL = 1e-4  # beside a typical pixel: less is rounding
-_MOST_PATCHES = 30  # that are listed
-_WITH_SPECTRUM = 12  # patches whose gain is computed: those with the largest errors
 _WHAT_ABUNDANCES_ARE = {
     "shares": "shares: fractions of each pixel's area",
     "unit": "shares relative to spectra of unit length",
@@ -146,7 +143,7 @@ def unexplained_patches(maps: Maps, U: Array) -> tuple[Patch, ...]:
     for k, patch in enumerate(patches):
         rows, columns = patch.pixels.T
         own = np.flatnonzero(np.isin(outliers.pixels, rows * maps.errors.shape[1] + columns))
-        if own.size == 0 or k >= _WITH_SPECTRUM:
+        if own.size == 0 or k >= 12:
             found.append(patch)
             continue
         is_large = before[own] >= np.median(before[own])
@@ -164,7 +161,8 @@ def _find_patches(maps: Maps) -> list[Patch]:
     if known.size == 0 or maps.totals.squared_error == 0:
         return []
     length = np.sqrt(maps.totals.squared_norm / known.size)
-    limit = max(outlier_limit(known), _LEAST_RESIDUAL * length)
+    # Beside a typical pixel, less is rounding.
+    limit = max(outlier_limit(known), 1e-4 * length)
     # NaN, where there is no data, is not larger than anything.
     labels, n_patches = ndimage.label(errors > limit, structure=np.ones((3, 3)))
     squares = np.where(labels > 0, errors, 0.0).astype(np.float64) ** 2
@@ -180,7 +178,7 @@ def _find_patches(maps: Maps) -> list[Patch]:
             continue
         order = np.argsort(-errors[tuple(inside.T)], kind="stable")
         found.append(Patch(inside[order], float(weights[number] / maps.totals.squared_error)))
-        if len(found) == _MOST_PATCHES:
+        if len(found) == 30:
             break
     return found
 

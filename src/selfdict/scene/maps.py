@@ -26,7 +26,6 @@ from selfdict.scene.write_formats import write_zarr, write_zarr_block
 
 # A residual stands out if it is above the median by this many median deviations.
 _DEVIATIONS = 6
-_MOST_OUTLIERS = 512  # of a block whose spectra are kept
 _LONG = 60.0  # seconds of mapping that are announced
 # The maps by the names that a result has for them, and the name of the values in each.
 _VALUES = {
@@ -107,8 +106,8 @@ class FitBlock:
             maps = {name: _on_grid(each, valid, shape) for name, each in values.items()}
             errors = values["errors"]
             found = np.flatnonzero(errors > outlier_limit(errors))
-            # evenly, so that there are some of every place
-            found = found[:: 1 + found.size // _MOST_OUTLIERS]
+            # at most 512, evenly, so that there are some of every place
+            found = found[:: 1 + found.size // 512]
         if self.folder is not None:
             _write_block(self.folder, block, maps)
             maps = {"errors": maps["errors"]}

@@ -22,8 +22,6 @@ from selfdict.model.losses import Loss, Squared, as_loss
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
 # of ``random_state=None``: the same scene gives the same result in every process
 DEFAULT_SEED = 0
-ABUNDANCES = ("shares", "unit", "nnls", "fcls")
-ENDMEMBERS = ("auto", "pixels", "average")
 # Settings that are no plain values, or that other methods than FGNSR do not have.
 _NOT_RECORDED = ("library", "names", "mask", "maps", "estimator", "verbose", "random_state")
 _OF_FGNSR = ("candidates", "mu", "smooth", "prove", "max_seconds")
@@ -128,8 +126,8 @@ class UnmixOptions:
 
     def __post_init__(self) -> None:
         _check_choice("method", self.method, METHODS)
-        _check_choice("abundances", self.abundances, ABUNDANCES)
-        _check_choice("endmembers", self.endmembers, ENDMEMBERS)
+        _check_choice("abundances", self.abundances, ("shares", "unit", "nnls", "fcls"))
+        _check_choice("endmembers", self.endmembers, ("auto", "pixels", "average"))
         for name in self.compare:
             parse_method(name)
         self._check_numbers()

@@ -18,10 +18,6 @@ from selfdict.scene.blocks import Block, blocks, cut, in_row_chunks
 
 Answer = TypeVar("Answer")
 _BLOCKS_PER_GROUP = 256  # blocks whose dask tasks are separated from all others in one step
-# tasks submitted for each thread of the cluster: one runs, the others wait there
-_TASKS_PER_THREAD = 3
-# the number of threads is looked up again each time that this many answers have come
-_ANSWERS_PER_CHECK = 32
 
 
 def over_blocks(
@@ -139,9 +135,10 @@ def map_blocks(
         shared = client.submit(pickle.loads, pickle.dumps(task), pure=False)
     try:
         for count in itertools.count():
-            if count % _ANSWERS_PER_CHECK == 0:  # clusters grow and shrink
+            if count % 32 == 0:  # clusters grow and shrink
                 threads = client.nthreads()
-                limit = max(2, _TASKS_PER_THREAD * sum(threads.values()))
+                # One task of each thread runs, two wait there.
+                limit = max(2, 3 * sum(threads.values()))
                 preferences = _preferences(threads)
             for _, (number, item) in zip(range(limit - len(submitted)), remaining):
                 preference = preferences[number % len(preferences)]

@@ -38,14 +38,8 @@ from selfdict.scene.options import MOST_MATERIALS, UnmixOptions, parse_method
 from selfdict.scene.passes import over_blocks
 from selfdict.solvers.block_search import SAMPLE_SIZE
 
-# a lazy scene that takes at most this part of the memory is read once, and kept
-_HELD_SHARE = 1 / 8
-# the solver in memory needs about four times the data, beside the data itself
-_MEMORY_FACTOR = 5
 # pixels that a cluster shares among its workers are more than this
 _MAX_CLIENT_BYTES = 128 * 2**20
-_MAX_FIT_BYTES = 128 * 2**20  # of the pixels to choose from, unless max_pixels is given
-_EXTREMES_PER_ENDMEMBER = 3  # extreme pixels that a sample of a block always holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +124,8 @@ class Plan:
         n_bytes = self.n_pixels * int(self.bands.sum()) * itemsize
         if self.client is not None:
             return n_bytes > _MAX_CLIENT_BYTES
-        return _MEMORY_FACTOR * n_bytes > physical_memory()
+        # The solver in memory needs about four times the data, beside the data itself.
+        return 5 * n_bytes > physical_memory()
 
     def examined(
         self, look: Preflight | None, report: Callable[[float], Any]
@@ -186,8 +181,8 @@ class Plan:
 
 
 def fits_in_memory(scene: xr.DataArray) -> bool:
-    """Whether the values of a scene take little of the memory."""
-    return bool(scene.nbytes <= _HELD_SHARE * physical_memory())
+    """Whether the values of a scene take little of the memory: it is read once, and kept."""
+    return bool(scene.nbytes <= physical_memory() / 8)
 
 
 def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
@@ -325,7 +320,8 @@ def _rule(plan: Plan) -> Thinning:
         # All pixels are the candidates: as the user said, or because it takes little time.
         return Thinning()
     if max_pixels is None:
-        max_pixels = max(1, _MAX_FIT_BYTES // (n_bands * float_dtype(plan.scene.dtype).itemsize))
+        # as many as fill 128 MiB
+        max_pixels = max(1, 2**27 // (n_bands * float_dtype(plan.scene.dtype).itemsize))
     if plan.n_pixels <= max_pixels:
         return Thinning()
     # Representatives stand for clusters by their size, which only the squared loss can weigh.
@@ -333,7 +329,7 @@ def _rule(plan: Plan) -> Thinning:
         per_block = max(1, max_pixels // len(blocks(plan.scene)))
         return Thinning(n_clusters=min(plan.candidates, per_block))
     # SPA finds at most as many extreme pixels as there are bands.
-    n_extreme = min(_EXTREMES_PER_ENDMEMBER * plan.r, n_bands)
+    n_extreme = min(3 * plan.r, n_bands)
     share = max_pixels / plan.n_pixels
     return Thinning(share=share, n_extreme=n_extreme, seed=plan.sample_seed)
 

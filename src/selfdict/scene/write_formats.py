@@ -24,8 +24,6 @@ from selfdict.scene.metadata import crs_of, declared_nodata, scaling_of, transfo
 # because scenes are read as whole spectra.
 _TILE_SIZES = (512, 256, 128)
 _TILE_BYTES = 16 * 2**20
-# Up to this number, as in maps, bands are mostly wanted together; of more, some are wanted.
-_MOST_BANDS_TOGETHER = 16
 
 
 def write_envi(scene: xr.DataArray, path: Path, *, interleave: str = "bsq") -> None:
@@ -234,7 +232,8 @@ def _copy_optimised(source: Path, target: Path) -> None:
         bytes_per_pixel = file.count * np.dtype(file.dtypes[0]).itemsize
         sizes = [size for size in _TILE_SIZES if size**2 * bytes_per_pixel <= _TILE_BYTES]
         tile = max(sizes, default=min(_TILE_SIZES))
-        if file.count > _MOST_BANDS_TOGETHER:
+        # Few bands, as in maps, are mostly wanted together; of many, some are wanted.
+        if file.count > 16:
             interleave = "band"
         # Down to an overview that is a single tile.
         n_overviews = math.ceil(math.log2(max(file.shape) / tile))
