@@ -22,11 +22,6 @@ from selfdict.scene.passes import run_on_blocks
 from selfdict.scene.plan import Plan, Points
 from selfdict.solvers.block_search import solve_blocks
 
-IN_BLOCKS = (
-    "All pixels were candidates of the model, read block by block: the check is the bound over all "
-    "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
-)
-
 
 @dataclass(frozen=True)
 class Choice:

@@ -28,8 +28,6 @@ from selfdict.scene.model import as_scene
 from selfdict.scene.passes import over_blocks
 
 _Found = Iterator[tuple[str, str]]  # the kind and the sentence of each finding
-# Kinds of findings after which a result may be meaningless.
-_FAULTS = ("wrong scale", "axes", "undeclared no data", "noise", "range")
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Finding:
     @property
     def is_fault(self) -> bool:
         """Whether the data seem wrong: a result may be meaningless."""
-        return self.kind in _FAULTS
+        return self.kind in ("wrong scale", "axes", "undeclared no data", "noise", "range")
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,7 @@ from selfdict.compute.deadline import Announcer
 from selfdict.readout.proof import groups_of_rows
 from selfdict.readout.rank import RankAdvice, advise
 from selfdict.reductions.automatic import CandidateChoice
-from selfdict.scene.choose import (
-    IN_BLOCKS,
-    Choice,
-    SceneCheck,
-    choose,
-    choose_others,
-    solve_scene,
-)
+from selfdict.scene.choose import Choice, SceneCheck, choose, choose_others, solve_scene
 from selfdict.scene.facts import Fit, unexplained_patches
 from selfdict.scene.identification import identify
 from selfdict.scene.inspection import Preflight
@@ -174,7 +167,12 @@ def _candidates(
     # If all pixels are candidates and do not fit in memory, the model is solved here.
     if not plan.is_solved_in_blocks:
         return plan.with_samples(points.M, points.sizes), points, None
-    plan = replace(plan, choice=CandidateChoice(None, IN_BLOCKS))
+    reason = (
+        "All pixels were candidates of the model, read block by block: the check is the bound over "
+        "all of them. The pure pixels were chosen from a random sample and the pixels with a "
+        "weight."
+    )
+    plan = replace(plan, choice=CandidateChoice(None, reason))
     open_pixels, bound = solve_scene(plan, report)
     return plan, with_pixels(points, open_pixels), bound
 
