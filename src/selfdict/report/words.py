@@ -56,23 +56,6 @@ def typical_error(result: UnmixResult, errors: Array) -> str:
     return f"± {median:.2g}"
 
 
-def lead(result: UnmixResult) -> str:
-    """Return the first sentence of the report."""
-    if not result.fit.is_sound:
-        return result.fit.headline
-    kind = spectrum_kind(result)
-    r = len(result.pixels)
-    error = percent(result.relative_error)
-    if r == 1:
-        what = {"pixels": "pure pixel", "average": "average spectrum", "library": "spectrum"}
-        return f"One {what[kind]} reproduces this scene with a relative error of {error}."
-    what = {"pixels": "pure pixels", "average": "average spectra", "library": "spectra"}
-    mixtures = f"Mixtures of {r} {what[kind]}"
-    if result.parameters["abundances"] in ("shares", "unit"):
-        mixtures += ", scaled to each pixel's brightness,"
-    return f"{mixtures} reproduce this scene with a relative error of {error}."
-
-
 def spectrum_reason(result: UnmixResult, k: int) -> str:
     """Return what the spectrum of a material is, and why."""
     if result.atoms is not None:
