@@ -5,8 +5,11 @@ import pytest
 from counting_scene import counted
 
 from selfdict import InputWarning
+from selfdict.compute.deadline import Deadline
 from selfdict.datasets import make_scene
-from selfdict.scene import preflight, unmix
+from selfdict.scene import UnmixOptions, preflight, unmix
+from selfdict.scene.choose import choose_others
+from selfdict.scene.plan import Plan, read_points
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +67,15 @@ def test_a_method_that_fails_is_left_out_of_the_comparison(scene):
         result = unmix(few, 4, candidates=40, compare=["spa"])
     assert result.comparison == ()
     assert any(note.startswith("SPA is left out of the comparison") for note in result.notes)
+
+
+def test_methods_that_were_run_before_the_time_is_up_are_compared(scene, monkeypatch):
+    plan = Plan.of(UnmixOptions(r=4, method="snpa", compare=("spa", "vca")), scene)
+    others = [plan.of_method(name) for name in plan.options.compare]
+    points = read_points(others, lambda share: None)
+    passed = iter([False, True])
+    monkeypatch.setattr(Deadline, "passed", property(lambda self: next(passed)))
+    choices, notes = choose_others(plan, others, points)
+    assert [choice.method for choice in choices] == ["SPA"]
+    assert notes == []
+    assert plan.deadline.skipped == ["VCA was not run for comparison"]

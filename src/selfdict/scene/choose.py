@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._display import listed
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability
@@ -116,9 +115,8 @@ def choose_others(
     notes = []
     for name, other, their_points in zip(plan.options.compare, others, points):
         if plan.deadline.passed:
-            names = listed([name.upper() for name in plan.options.compare])
-            plan.deadline.skip(f"{names} were not run for comparison")
-            return [], []
+            plan.deadline.skip(f"{name.upper()} was not run for comparison")
+            continue
         try:
             choices.append(choose(replace(other, r=plan.r), their_points))
         except InputError as error:
