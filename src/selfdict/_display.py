@@ -86,6 +86,13 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, such as ``1 pixel`` or ``1,200 pixels``."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {plural or noun + 's'}"
+
+
 def line(title: str, facts: Mapping[str, str]) -> str:
     """Return facts as one line, such as ``Solution(objective 0.1; certified gap 0.05 %)``."""
     parts = [f"{name} {value}".strip() for name, value in facts.items()]

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
-from selfdict import advise_rank, nnls
+from selfdict import InputError, advise_rank, nnls
 from selfdict.datasets import make_mixtures, make_scene
 
 
@@ -78,3 +79,11 @@ def test_degenerate_data():
     assert few.noise is None
     assert 1 <= few.r <= 5
     assert advise_rank(rng.random((30, 200)), 2).r <= 2
+
+
+@pytest.mark.parametrize("kind", ["sparse", "masked"])
+def test_matrices_of_other_kinds_are_refused(kind):
+    M = np.ones((3, 4))
+    other = {"sparse": csc_array(M), "masked": np.ma.masked_equal(M, 1.0)}[kind]
+    with pytest.raises((InputError, TypeError)):
+        advise_rank(other)

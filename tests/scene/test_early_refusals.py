@@ -27,6 +27,8 @@ def scene():
         {"method": "spa", "solver": "working_set"},
         {"method": "spa", "endmembers": "average"},
         {"method": "spa", "max_seconds": 5},
+        {"method": "spa", "candidates": 5},
+        {"method": "spa", "mu": 0.1},
         {"method": "vca", "prove": True},
         {"prove": "always"},
         {"endmembers": "mean"},
@@ -49,9 +51,26 @@ def test_options_are_checked_before_the_scene_is_read(scene, options):
     assert steps == []
 
 
-def test_refusals_after_a_look_at_the_scene(scene):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_pixels": 2.5},
+        {"library": "usgs.sli"},
+        {"names": np.ones((3, 12))},
+        {"compare": True},
+        {"compare": "spa"},
+    ],
+)
+def test_values_of_another_kind(scene, options):
     with pytest.raises(TypeError):
-        unmix(scene, 3, max_pixels=2.5)
+        unmix(scene, 3, **options)
+
+
+def test_refusals_after_a_look_at_the_scene(scene):
+    with pytest.raises(InputError):
+        unmix(scene.assign_coords(valid=("y", np.ones(16, dtype=bool))), 3)
+    with pytest.raises(InputError, match=r"^r must"):
+        unmix(np.ones((6, 10, 20)), 3)
     with pytest.raises(InputError):
         unmix(scene.isel(y=slice(5, 7), x=slice(5, 7)), 5, method="spa")
     with pytest.raises(InputError):

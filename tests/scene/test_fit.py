@@ -147,6 +147,13 @@ def test_unexplained_patches(with_targets, incomplete):
     assert first.error < 1.2 * better < result.relative_error
 
 
+def test_a_single_pixel_counts_if_it_holds_much_of_the_error(with_targets, incomplete):
+    values = with_targets[0].copy()
+    values[:, 20, 3] = np.abs(np.sin(np.arange(len(values)) ** 2))
+    patches = unmix(values, 4, library=incomplete).unexplained
+    assert {(20, 3)} in [as_set(patch.pixels) for patch in patches]
+
+
 def test_blocks_give_the_same_patches(with_targets, incomplete, monkeypatch, tmp_path):
     changed, _ = with_targets
     expected = unmix(changed, 4, library=incomplete)

@@ -8,7 +8,13 @@ import click
 from selfdict import __version__
 from selfdict._display import plain
 from selfdict.cli import BEGAN, options
-from selfdict.cli.console import Command, ProgressLine, print_json, print_line
+from selfdict.cli.console import (
+    Command,
+    ProgressLine,
+    in_command_words,
+    print_json,
+    print_line,
+)
 from selfdict.cli.source import Source, describe, input_files, print_facts
 
 if TYPE_CHECKING:
@@ -192,7 +198,8 @@ def rank(
                 progress=line.step,
             )
     if json:
-        print_json({"file": source.label, "preflight": look.sentences} | rank_record(advice))
+        sentences = [in_command_words(sentence) for sentence in look.sentences]
+        print_json({"file": source.label, "preflight": sentences} | rank_record(advice))
         return
     print_advice(advice)
 
@@ -222,7 +229,7 @@ def convert(output: Path, format: str | None, force: bool, quiet: bool, **readin
         return
     for note in notes_of(scene):
         # Not to standard output: scripts take the name of the file from there.
-        click.echo(f"note: {plain(note)}", err=True)
+        click.echo(f"note: {in_command_words(plain(note))}", err=True)
     print_line(str(output))
 
 

@@ -329,7 +329,10 @@ def repeated_command(ctx: click.Context) -> str:
             continue
         value = ctx.params[name]
         if isinstance(parameter, click.Argument):
-            words.append(str(value))
+            text = str(value)
+            if text.startswith("-"):  # a file, not an option
+                text = f"./{text}"
+            words.append(text)
         elif value is True:
             words.append(parameter.opts[0])
         elif value is False:

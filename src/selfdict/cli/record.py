@@ -224,22 +224,23 @@ def parameter_table(record: dict[str, Any]) -> dict[str, str]:
     """Return the rows of the report's table of parameters: what is known of a record."""
     shape = record["input"]
     versions = (f"{name} {version}" for name, version in record["versions"].items())
+    parameters = {name.replace("_", " "): value for name, value in record["parameters"].items()}
     rows = {
         "file": shape["path"],
         "size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",
-        **record["parameters"],
+        **parameters,
         "created": record["created"],
         "versions": ", ".join(versions),
     }
     if record["mu"] is not None:
         rows["mu"] = f"{record['mu']:.4g}"
-    for name in ("library", "names_library"):
-        if record[name] is not None:
-            rows[name] = record[name]["path"]
+    for name, key in (("library", "library"), ("names library", "names_library")):
+        if record[key] is not None:
+            rows[name] = record[key]["path"]
     # A zarr store has thousands of files; run.json has the hashes of all of them, if any.
     for name, file in list(shape["files"].items())[:4]:
         rows[f"SHA-256 of {name}"] = file["sha256"]
-    return {name.replace("_", " "): in_words(value) for name, value in rows.items() if value}
+    return {name: in_words(value) for name, value in rows.items() if value}
 
 
 def print_run(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selfdict._display import counted
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances import column_residuals, nnls
 from selfdict.compute.linear_algebra import in_order, smaller_moments
@@ -66,13 +67,14 @@ class RankAdvice:
         sentences = [self.reason]
         if self.n_rare:
             share = _percent(self.n_rare_pixels / max(self.n_pixels, 1))
+            pixels = counted(self.n_rare_pixels, "pixel")
             sentences.append(
-                f"{self.n_rare} more would explain {_count(self.n_rare_pixels, 'pixel')} ({share}) "
-                f"that {_count(self.r, 'material')} do not: rare materials, or damaged pixels"
+                f"{self.n_rare} more would explain {pixels} ({share}) "
+                f"that {counted(self.r, 'material')} do not: rare materials, or damaged pixels"
             )
         if self.n_alone:
             sentences.append(
-                f"not counted: {_count(self.n_alone, 'pixel')} unlike all others (damaged, or a "
+                f"not counted: {counted(self.n_alone, 'pixel')} unlike all others (damaged, or a "
                 "material of a single pixel)"
             )
         return sentences
@@ -110,7 +112,7 @@ def advise(
     else:
         n_rare, n_rare_pixels = trials.rare_among(at_noise)
         r = at_noise - n_rare
-        reason = _count(r, "material")
+        reason = counted(r, "material")
         if n_rare:
             reason += f" and {n_rare} rare"
         reason += (
@@ -131,11 +133,11 @@ def advise(
 
 
 def _reason(r: int, errors: Array) -> str:
-    materials = _count(r, "material")
+    materials = counted(r, "material")
     if errors[r - 1] == 0:
         return f"{materials}: they explain the scene exactly"
     if r == errors.size:
-        return f"{materials}: the most that were tried"
+        return f"{materials}, the most that were tried: each further one still lowers the error"
     share = 1.0 - (errors[r - 1] / errors[0]) ** 2
     left = f"relative error {_percent(errors[r - 1])}, {_percent(errors[r])} with one more"
     if r == 1:
@@ -330,12 +332,6 @@ def _inverse(R: Array) -> Array:
     m = len(R)
     power = max(np.trace(R) / m, np.finfo(float).tiny)
     return np.asarray(np.linalg.inv(R + 1e-12 * power * np.eye(m)))
-
-
-def _count(number: int, what: str) -> str:
-    if number == 1:
-        return f"1 {what}"
-    return f"{number} {what}s"
 
 
 def _percent(share: float) -> str:

@@ -81,7 +81,10 @@ def choose(plan: Plan, points: Points) -> Choice:
     if (points.sizes > 1).any():
         weights = points.sizes
     # Without abundances: those of all pixels are computed later.
-    estimator.fit_components(points.M.T, weights)
+    try:
+        estimator.fit_components(points.M.T, weights)
+    except InputError as error:
+        raise type(error)(str(error).replace("n_components", "r")) from error
     pixel_spectra = None
     if plan.library is None:
         pixel_spectra = np.ascontiguousarray(points.M[:, estimator.indices_])

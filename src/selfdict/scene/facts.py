@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import ndimage
 
-from selfdict._display import at_most, percent, shortened
+from selfdict._display import at_most, counted, percent, shortened
 from selfdict._validation import Array
 from selfdict.abundances import column_residuals, nnls
 from selfdict.model.solution import Status
@@ -173,11 +173,12 @@ def _find_patches(maps: Maps) -> list[Patch]:
         rows, columns = boxes[number]
         corner = np.array([rows.start, columns.start])
         inside = np.argwhere(labels[rows, columns] == number + 1) + corner
-        # a single pixel is damaged, or one of the many that are there by chance
-        if len(inside) == 1:
+        share = float(weights[number] / maps.totals.squared_error)
+        # many single pixels are there by chance
+        if len(inside) == 1 and share < 0.01:
             continue
         order = np.argsort(-errors[tuple(inside.T)], kind="stable")
-        found.append(Patch(inside[order], float(weights[number] / maps.totals.squared_error)))
+        found.append(Patch(inside[order], share))
         if len(found) == 30:
             break
     return found
@@ -243,7 +244,7 @@ def figures(result: "UnmixResult") -> list[Fact]:
         Fact("relative error", percent(error), _other_error(result), error),
     ]
     if result.gap is not None:
-        note = "at most, from the best weights"
+        note = "from the best possible weights, at most"
         found.append(Fact("certified gap", at_most(result.gap), note, result.gap))
     found += [
         _figure("pixels", result.n_valid, f"with data, of {n_rows:,} × {n_columns:,}"),
@@ -336,12 +337,10 @@ def candidates_in_words(result: "UnmixResult") -> str:
 
 def unexplained_in_words(result: "UnmixResult") -> str:
     """Return how much of the scene is in patches that are not explained."""
-    n_pixels = sum(len(patch.pixels) for patch in result.unexplained)
+    patches = counted(len(result.unexplained), "patch", "patches")
+    pixels = counted(sum(len(patch.pixels) for patch in result.unexplained), "pixel")
     share = percent(sum(patch.share for patch in result.unexplained))
-    n_patches = len(result.unexplained)
-    if n_patches == 1:
-        return f"1 patch with {n_pixels:,} pixels holds {share} of the squared error"
-    return f"{n_patches} patches with {n_pixels:,} pixels hold {share} of the squared error"
+    return f"{patches} with {pixels} in all: {share} of the squared error"
 
 
 def seconds(value: float) -> str:

@@ -267,8 +267,9 @@ def _about_bands(scene: xr.DataArray, statistics: BandStatistics, look: Prefligh
     n_missing = np.where(look.used, statistics.n_pixels - statistics.n_values, 0)
     most = n_missing.max()
     if most:
-        pixels = _said(most, f"up to {most:,} [pixel|pixels] with data, left out for that")
-        yield "missing values", _of_bands(look, n_missing > 0, f"[has|have] no value in {pixels}")
+        pixels = _said(most, f"{most:,} [pixel|pixels]")
+        sentence = f"[has|have] no value in some pixels (at most {pixels}), which are left out"
+        yield "missing values", _of_bands(look, n_missing > 0, sentence)
     if look.marked.all():
         yield "bad bands", "all bands are marked as bad: the marks are ignored"
     elif look.marked.any():
@@ -298,8 +299,9 @@ def _about_values(
     typical: float | None,
 ) -> _Found:
     gain, offset = scaling_of(scene)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # damaged values may overflow
         ends = np.stack([statistics.lowest, statistics.highest]) * gain + offset
+        spans = statistics.highest - statistics.lowest
     # A negative gain exchanges the two.
     lowest = ends.min(axis=0)
     highest = ends.max(axis=0)
@@ -315,7 +317,7 @@ def _about_values(
         )
         yield "negative values", _said(total, sentence)
     # Integers of a small range have many equal values anyway.
-    wide = (statistics.highest - statistics.lowest >= 64) | (scene.dtype.kind == "f")
+    wide = (spans >= 64) | (scene.dtype.kind == "f")
     enough = max(10.0, 1e-4 * statistics.n_pixels)
     saturated = look.used & ~look.dead & wide & (statistics.n_highest >= enough)
     if saturated.any():

@@ -163,7 +163,12 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
         scene = scene.rename({mapping: "spatial_ref"})
         scene.attrs = {key: value for key, value in scene.attrs.items() if key != "grid_mapping"}
         scene.encoding = scene.encoding | {"grid_mapping": "spatial_ref"}
-    return _in_nanometres(scene.transpose(*DIMS))
+    scene = scene.transpose(*DIMS)
+    if "valid" in scene.coords and scene["valid"].dims != DIMS[1:]:
+        raise InputError(
+            f"the coordinate valid must have the dims {DIMS[1:]}, got {scene['valid'].dims}"
+        )
+    return _in_nanometres(scene)
 
 
 def _rename_dims(scene: xr.DataArray) -> xr.DataArray:

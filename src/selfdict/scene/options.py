@@ -128,8 +128,17 @@ class UnmixOptions:
         _check_choice("method", self.method, METHODS)
         _check_choice("abundances", self.abundances, ("shares", "unit", "nnls", "fcls"))
         _check_choice("endmembers", self.endmembers, ("auto", "pixels", "average"))
+        if not isinstance(self.compare, tuple | list):
+            raise TypeError(f"compare must be a list of names, got {self.compare!r}")
         for name in self.compare:
             parse_method(name)
+        for name in ("library", "names"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, xr.DataArray):
+                raise TypeError(
+                    f"{name} must be a library from read_library or build_library, "
+                    f"got {type(given).__name__}"
+                )
         self._check_numbers()
         self._check_combinations()
         self._check_estimator()
@@ -137,6 +146,8 @@ class UnmixOptions:
             raise SceneError(self.folder, "exists already: choose another folder")
 
     def _check_numbers(self) -> None:
+        if isinstance(self.r, str) and self.r != "auto":
+            raise InputError(f"r must be 'auto' or a whole number; got {self.r!r}")
         if self.r != "auto":
             as_count(self.r, "r")
         if self.max_pixels is not None:
@@ -159,6 +170,8 @@ class UnmixOptions:
     def _check_combinations(self) -> None:
         is_average = self.endmembers == "average"
         of_fgnsr = {
+            f"candidates={self.candidates}": self.candidates != "auto",
+            f"mu={self.mu}": self.mu != "auto",
             f"max_seconds={self.max_seconds}": self.max_seconds is not None,
             "library=…": self.library is not None,
             f"smooth={self.smooth}": self.smooth > 0,
@@ -168,8 +181,10 @@ class UnmixOptions:
         for setting, is_given in of_fgnsr.items():
             if is_given and not self.is_fgnsr:
                 raise InputError(f"{setting} needs method='fgnsr'; got method={self.method!r}")
-        if self.library is not None and (is_average or self.compare):
-            raise InputError("endmembers='average' and compare cannot be combined with library=…")
+        if self.library is not None and is_average:
+            raise InputError("endmembers='average' cannot be combined with library=…")
+        if self.library is not None and self.compare:
+            raise InputError("compare=… cannot be combined with library=…")
 
     def _check_estimator(self) -> None:
         """Refuse parameters that the estimator would refuse, once the scene had been read."""

@@ -144,7 +144,7 @@ class Plan:
         if not bands.any():
             raise InputError("no band is left: keep_bands=True uses all of them")
         if bands.sum() == 1 and self.options.r != 1:
-            raise InputError("has one band: unmixing compares spectra of several")
+            raise InputError("the scene has one band: unmixing compares spectra of several")
         library = self.library
         if library is not None:
             library = library.isel(band=look.used[self.bands])
@@ -300,7 +300,8 @@ def read_points(plans: Sequence[Plan], report: Callable[[float], Any]) -> list[P
     for points in gathered.values():
         if not len(points):
             raise InputError(
-                "the scene has no valid pixel: all are no-data, not finite, zero or masked"
+                "the scene has no valid pixel: all are no-data, not finite, zero, too large or "
+                "masked"
             )
     first = plans[0]
     if first.library is None and first.options.r != "auto":

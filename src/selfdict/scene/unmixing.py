@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._display import listed, percent
-from selfdict._validation import Array, as_rank
+from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.compute.deadline import Announcer
 from selfdict.readout.proof import groups_of_rows
 from selfdict.readout.rank import RankAdvice, advise
@@ -276,7 +276,7 @@ def advise_rank(
     """
     report = progress or (lambda step, share: None)
     if not isinstance(scene, xr.DataArray) and np.ndim(scene) == 2:
-        M = np.asarray(scene)
+        M = as_matrix(scene)
         r_max = as_rank(r_max, max(M.shape[1], MOST_MATERIALS), "r_max")
         return advise(M, None, r_max, partial(report, "rank"))
     options = UnmixOptions(

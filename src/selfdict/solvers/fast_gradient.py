@@ -22,7 +22,7 @@ class FastGradient(Solver):
     """Algorithm 1 of the paper, for any loss: two products and a projection per iteration.
 
     The method restarts whenever the objective rises, as the authors' program does. It stores two
-    n×n arrays, so n is limited by memory (n ≲ 20,000).
+    n×n arrays, so it is for up to about ten thousand points.
 
     Parameters
     ----------
