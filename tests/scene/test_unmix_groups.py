@@ -110,6 +110,21 @@ def test_the_proof_is_about_the_groups_shown(truth, result):
     assert len(result.group_weights) == 3
 
 
+def test_maps_of_alike_endmembers_are_added_up(truth, tmp_path):
+    for maps in (None, tmp_path / "maps"):
+        found = unmix(truth.scene, 5, endmembers="pixels", candidates=60, maps=maps)
+        assert replace(found, alike=()).added_up().identical(found.abundances)
+        result = replace(found, alike=((0, 3), (1, 2, 4)))
+        values = found.abundances.values
+        totals = np.nansum(values, axis=(1, 2))
+        merged = result.added_up()
+        heaviest = sorted(max(alike, key=lambda k: totals[k]) for alike in result.alike)
+        np.testing.assert_array_equal(merged.endmember, np.array(heaviest) + 1)
+        order = np.argsort([max(alike, key=lambda k: totals[k]) for alike in result.alike])
+        expected = np.stack([values[list(alike)].sum(axis=0) for alike in result.alike])
+        np.testing.assert_allclose(merged.values, expected[order], rtol=1e-6)
+
+
 def test_a_proof_that_was_not_asked_for_has_a_time_limit(truth, monkeypatch):
     limits = []
     prove = FGNSRMethod.prove

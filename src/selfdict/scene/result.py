@@ -103,7 +103,7 @@ class UnmixResult:
         How many pixels were averaged.
     alike : tuple of tuples of int
         Endmembers, counted from 0, that differ by less than the pixels of their groups do: they may
-        be one material.
+        be one material, and :meth:`added_up` adds their maps.
     proof : Proof or None
         What is proven about the groups, if requested.
     identification : Identification or None
@@ -237,6 +237,26 @@ class UnmixResult:
             if fact.value is not None:
                 attributes[fact.key] = fact.value
         return dataset.assign_attrs(attributes)
+
+    def added_up(self) -> xr.DataArray:
+        """Return the abundances with those of alike endmembers added up.
+
+        Returns
+        -------
+        xarray.DataArray (endmember, y, x)
+            One map for each set in ``alike``, labelled by its endmember with the largest total,
+            and those of all other endmembers. Standard errors do not add up.
+        """
+        maps = self.abundances.copy()
+        totals = self.abundances.sum(("y", "x")).values
+        is_left = np.ones(len(totals), dtype=bool)
+        for alike in self.alike:
+            members = list(alike)
+            largest = max(members, key=lambda k: totals[k])
+            maps[largest] = self.abundances[members].sum("endmember", skipna=False)
+            is_left[members] = False
+            is_left[largest] = True
+        return maps.isel(endmember=np.flatnonzero(is_left))
 
     @property
     def indices(self) -> Array:
