@@ -6,7 +6,8 @@ import pytest
 from scipy.io import savemat
 
 from selfdict.datasets import make_scene
-from selfdict.files.layout import guess_layout
+from selfdict.files.find_cube import guess_layout
+from selfdict.files.variables import Variable
 from selfdict.scene import SceneError, read_scene
 
 CUBE = make_scene((24, 30), n_bands=40, n_endmembers=4, border=0, random_state=0).scene.values
@@ -81,13 +82,13 @@ def test_layout_has_the_last_word(tmp_path, suffix):
 def test_fill_values_do_not_decide(fill):
     values = CUBE.copy()
     values[:, :6, :] = fill
-    names, _ = guess_layout(values.shape, values.__getitem__, None)
+    names, _ = guess_layout(Variable.of("cube", values), None)
     assert names == ("band", "y", "x")
 
 
 @pytest.mark.parametrize("values", [np.zeros((10, 11, 12)), np.full((10, 11, 12), 7)])
 def test_equal_values_tell_nothing(values):
-    assert "a guess" in guess_layout(values.shape, values.__getitem__, None)[1]
+    assert "a guess" in guess_layout(Variable.of("cube", values), None)[1]
 
 
 def test_complex_numbers_are_refused(tmp_path):

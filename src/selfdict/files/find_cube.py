@@ -1,6 +1,6 @@
 """The cube among the arrays of a file: which of them it is, its axes, its bands and its grid."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,10 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict.files.cube import DIMS, Array, StoredCube, standard_name
 from selfdict.files.grid import NO_GRID, add_crs, place_grid
-from selfdict.files.layout import guess_layout, middle_of, parse_layout
 from selfdict.files.variables import Variable, add_mapping, describe_values, find_nearby, text_of
 from selfdict.files.wavelengths import describe_bands, headings_of, to_nanometres
 
+_SHORT_NAMES = {"bands-first": "band y x", "bands-last": "y x band"}
 # What is known about bands besides wavelengths, and the names in lower case that it may have.
 _BAND_LISTS = {
     "fwhm": ("fwhm", "fwhms", "bandwidth"),
@@ -173,28 +173,108 @@ def _find_axes(
     notes = []
     names = tuple(str(standard_name(dim)) for dim in data.dims)
     if layout is not None:
-        names = parse_layout(layout)
+        names = _parse_layout(layout)
         sizes = " × ".join(str(size) for size in data.shape)
         notes = [f"the axes {sizes} are {', '.join(names)}, as layout=… says"]
     elif sorted(names) != sorted(DIMS):
         if axes is not None:
             return axes, []
-        names, note = guess_layout(data.shape, _window_of(data), n_bands)
+        names, note = guess_layout(data, n_bands)
         if data.dims:
             notes = [f"{data.name} is read as a plain array"]
         notes.append(note)
     return (names.index("band"), names.index("y"), names.index("x")), notes
 
 
-def _window_of(data: Variable) -> Callable[[Any], Any] | None:
-    """Return what loads the middle of an array, None if that would take long."""
-    # Chunks may hold whole images.
+def _parse_layout(layout: str) -> tuple[str, ...]:
+    """Return the names of the axes in order, from them or from a short name."""
+    names = tuple(_SHORT_NAMES.get(layout, layout).split())
+    if sorted(names) != sorted(DIMS):
+        raise InputError(
+            "layout must name the axes band, y and x in their order, or be 'bands-first' or "
+            f"'bands-last', got {layout!r}"
+        )
+    return names
+
+
+def guess_layout(data: Variable, n_wavelengths: int | None) -> tuple[tuple[str, ...], str]:
+    """Return the names of three axes in order, and a sentence that says how they are known."""
+    matching = [axis for axis in range(3) if data.shape[axis] == n_wavelengths]
+    # MATLAB files and most others keep the spectrum of a pixel along the last axis.
+    axis = 2
+    how = (
+        ", which is a guess: the values do not decide it; "
+        "layout='bands-first' takes the first axis as the bands"
+    )
+    if len(matching) == 1:
+        axis = matching[0]
+        how = ": as many bands as wavelengths"
+    # Few values along an axis are too few to compare. Chunks may hold whole images.
+    elif min(data.shape) >= 8 and _bytes_of_middle(data) <= 2**28:
+        similar = axis_of_similar_spectra(data)
+        if similar is not None:
+            axis = similar
+            ordinal = ("first", "second", "third")[axis]
+            how = f": spectra along the {ordinal} axis are most alike; layout=… takes another"
+    # Bands may also be the middle axis, as in files that interleave lines; y is before x.
+    names = ["y", "x"]
+    names.insert(axis, "band")
+    sizes = " × ".join(str(size) for size in data.shape)
+    return tuple(names), f"the axes {sizes} are taken as {', '.join(names)}{how}"
+
+
+def _middle_of(shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return a window in the middle of an array, of at most 64 places per axis."""
+    window = []
+    for size in shape:
+        start = max(0, (size - 64) // 2)
+        window.append(slice(start, min(size, start + 64)))
+    return tuple(window)
+
+
+def _bytes_of_middle(data: Variable) -> int:
+    """Return the size of the chunks that the window in the middle of an array touches."""
     n_bytes = int(data.dtype.itemsize)
-    for size, part in zip(data.chunks or (1, 1, 1), middle_of(data.shape)):
+    for size, part in zip(data.chunks or (1, 1, 1), _middle_of(data.shape)):
         n_bytes *= size * (-(-part.stop // size) - part.start // size)
-    if n_bytes > 2**28:
+    return n_bytes
+
+
+def axis_of_similar_spectra(cube: Any) -> int | None:
+    """Return the axis along which three vectors explain all others best, None if it is not clear.
+
+    A scene holds a few materials, so that its spectra lie near a space of few dimensions. Its rows
+    and columns, as vectors over all pixels of an image line, do not.
+    """
+    values = without_outliers(cube[_middle_of(cube.shape)], None)
+    largest = np.abs(values).max()
+    if largest == 0:
         return None
-    return data.load
+    values /= largest
+    tails = [_unexplained(values, axis, min(values.shape)) for axis in range(3)]
+    best, second = np.sort(tails)[:2]
+    # A constant array is explained along every axis. Cubes of noise have a ratio below 1.03, the
+    # real and generated scenes of the documentation one above 1.3.
+    if second <= 1e-6 or second < 1.2 * best:
+        return None
+    return int(np.argmin(tails))
+
+
+def without_outliers(values: Array, axis: tuple[int, ...] | None) -> Array:
+    """Return values as float64 without fill values, which would outweigh everything else."""
+    with np.errstate(all="ignore"):
+        values = np.nan_to_num(values.astype(np.float64), posinf=0.0, neginf=0.0)
+        low, high = np.percentile(values, (1, 99), axis=axis, keepdims=True)
+        return np.clip(values, low, high)
+
+
+def _unexplained(values: Array, axis: int, n: int) -> float:
+    """Return the share of the norm that three vectors along an axis leave, over n of its places."""
+    # The same number of places for every axis: fewer are explained better.
+    places = np.linspace(0, values.shape[axis] - 1, n).astype(int)
+    vectors = np.moveaxis(values.take(places, axis), axis, 0).reshape(n, -1)
+    powers = np.linalg.eigvalsh(vectors @ vectors.T)
+    return float(np.sqrt(max(powers[:-3].sum(), 0.0) / max(powers.sum(), np.finfo(float).tiny)))
 
 
 def _add_bands(cube: StoredCube, known: Mapping[str, Variable]) -> None:

@@ -15,8 +15,7 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict.files.cube import DIMS, Array, StoredCube
-from selfdict.files.find_cube import read_cube
-from selfdict.files.layout import unfold
+from selfdict.files.find_cube import read_cube, without_outliers
 from selfdict.files.variables import Variable
 
 # Names of the numbers of rows and of columns, in lower case.
@@ -24,6 +23,8 @@ _ROWS = {"nrow", "nrows", "n_rows", "row", "rows", "lines", "nlines", "height", 
 _ROWS |= {"m"}
 _COLUMNS = {"ncol", "ncols", "n_cols", "n_columns", "col", "cols", "columns", "width", "w", "nc"}
 _COLUMNS |= {"samples", "nsamples", "nx", "n"}
+# The orders of pixels, and how messages name them.
+_ORDERS = {"column-major": "down the columns", "row-major": "along the rows"}
 
 
 def read(
@@ -47,7 +48,7 @@ def read(
     matrix = _find_matrix(variables, variable, shape)
     if matrix is not None:
         variable, n_rows, n_columns, label = matrix
-        image, note = unfold(variables[variable].numbers(), n_rows, n_columns, layout)
+        image, note = _unfold(variables[variable].numbers(), n_rows, n_columns, layout)
         notes.append(f"{variable} has {note}; the size of the image is {label}")
         variables[variable] = Variable.of(variable, image, DIMS)
         layout = None
@@ -238,3 +239,49 @@ def _image_sizes(
         for rows, n_rows in found["rows"].items()
         for columns, n_columns in found["columns"].items()
     ]
+
+
+def _unfold(values: Array, n_rows: int, n_columns: int, order: str | None) -> tuple[Array, str]:
+    """Return a matrix, one axis of which is the pixels, as a cube (band, y, x), and a note.
+
+    ``order`` says how pixels are counted: down the columns of the image, as in MATLAB, or along its
+    rows, as in NumPy; None: as the image is smoother.
+    """
+    if order is not None and order not in _ORDERS:
+        raise InputError(f"layout of a matrix must be 'column-major' or 'row-major', got {order!r}")
+    axis = "column"
+    if values.shape[1] != n_rows * n_columns:
+        values = values.T
+        axis = "row"
+    images = {
+        # MATLAB counts pixels column by column: reshape to (x, y) and swap.
+        "column-major": values.reshape(-1, n_columns, n_rows).transpose(0, 2, 1),
+        "row-major": values.reshape(-1, n_rows, n_columns),
+    }
+    how = "as layout=… says"
+    if order is None:
+        order, how = _guess_order(images)
+    return images[order], f"one {axis} per pixel, counted {_ORDERS[order]} of the image, {how}"
+
+
+def _guess_order(images: Mapping[str, Array]) -> tuple[str, str]:
+    """Return the order in which the image is smoother along both axes, and how it is known."""
+    n_bands, n_rows, n_columns = images["row-major"].shape
+    # Few rows or columns are too few to compare, and some bands are enough.
+    if min(n_rows, n_columns) >= 8 and n_rows != n_columns:
+        bands = np.linspace(0, n_bands - 1, min(n_bands, 16)).astype(int)
+        roughness = {order: _roughness(image[bands]) for order, image in images.items()}
+        smooth, rough = sorted(roughness, key=lambda order: roughness[order])
+        # Noise stays below 1.05.
+        if roughness[rough] > 1.1 * roughness[smooth]:
+            how = f"the order in which it is smoother; layout='{rough}' takes the other"
+            return smooth, how
+    return "column-major", "as in MATLAB, which is a guess; layout='row-major' takes the rows"
+
+
+def _roughness(image: Array) -> float:
+    """Return the mean distance of neighbours along both axes of some bands (band, y, x)."""
+    values = without_outliers(image, (1, 2))
+    along_rows = np.abs(np.diff(values, axis=2)).mean()
+    along_columns = np.abs(np.diff(values, axis=1)).mean()
+    return float(along_rows + along_columns)

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.files.layout import axis_of_similar_spectra, middle_of
+from selfdict.files.find_cube import axis_of_similar_spectra
 from selfdict.scene.blocks import (
     FEWEST_BANDS,
     Block,
@@ -191,7 +191,7 @@ def _spectral_axis(block: Block, raw: Array) -> int | None:
         return None
     if "wavelength" in block.scene.coords and shape[0] not in shape[1:]:
         return None  # there are as many wavelengths as bands
-    return axis_of_similar_spectra(raw.reshape(shape)[middle_of(shape)])
+    return axis_of_similar_spectra(raw.reshape(shape))
 
 
 def _noise_of_strips(cube: Array, usual: Array, gain: Array) -> Array:
