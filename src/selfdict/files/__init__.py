@@ -8,10 +8,9 @@ longer to import than most files to open.
 """
 
 from selfdict._errors import SceneError
-from selfdict.files import products  # noqa: F401  (registers them)
 from selfdict.files.cube import StoredCube
-from selfdict.files.formats import Hdf5Product, Opened, file_format, hdf5_product
-from selfdict.files.paths import product_files
+from selfdict.files.formats import file_format, product_files
+from selfdict.files.products import Hdf5Product, Opened, hdf5_product
 from selfdict.files.wavelengths import to_nanometres
 
 __all__ = [

@@ -11,8 +11,8 @@ import numpy as np
 from selfdict._display import plain
 from selfdict._errors import SceneError
 from selfdict.files.cube import Array, StoredCube, parse_floats, whole_nodata
+from selfdict.files.formats import ENVI_SUFFIXES, files_in, header_names, is_plain_file, read_bytes
 from selfdict.files.grid import add_map
-from selfdict.files.paths import ENVI_SUFFIXES, files_in, header_names, is_plain_file, read_bytes
 from selfdict.files.wavelengths import describe_bands
 
 # Dtypes by the numbers of the field 'data type'.

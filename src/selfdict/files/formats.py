@@ -1,17 +1,23 @@
-"""The file formats and products that are known, and the decorators by which others add theirs."""
+"""Formats by the names of files: which are known, what may be opened, and what belongs together.
 
+Only plain files and folders are opened: a pipe waits for ever, a device never ends.
+"""
+
+import os
+import re
+import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
 from selfdict._errors import InputError, SceneError
-from selfdict.files.cube import StoredCube
-from selfdict.files.paths import header_names, is_plain_file, tiff_of_header
 
-_Read = TypeVar("_Read", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
+# The data file of an ENVI header, which has no suffix or one of these.
+ENVI_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", ".lib")
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ def file_format(
     suffixes: tuple[str, ...] = (),
     title: str | None = None,
     find: Callable[[Path], list[Path]] | None = None,
-) -> Callable[[_Read], _Read]:
+) -> Callable[[Function], Function]:
     """Register a function as the reader of a file format.
 
     Parameters
@@ -87,8 +93,8 @@ def file_format(
     ...     return StoredCube.from_array(np.loadtxt(path)[None])
     """
 
-    def register(read: _Read) -> _Read:
-        _note_module(read)
+    def register(read: Function) -> Function:
+        note_module(read)
         endings = tuple(suffix.lower() for suffix in suffixes)
         FORMATS[name] = FileFormat(title or name, read.__module__, read.__name__, endings, find)
         return read
@@ -110,7 +116,7 @@ def options_of(
     return {name: value for name, value in options.items() if name in parameters}
 
 
-def _note_module(function: Callable[..., Any]) -> None:
+def note_module(function: Callable[..., Any]) -> None:
     """Note the module of a function, which the reader process imports unless it is in here."""
     if not function.__module__.startswith("selfdict.files."):
         REGISTERING_MODULES.add(function.__module__)
@@ -155,112 +161,134 @@ def format_by_suffix(path: Path) -> str:
     )
 
 
-@dataclass
-class Opened:
-    """A file of a product while it is read.
+def check_plain(path: Path) -> os.stat_result:
+    """Refuse what is neither a plain file nor a folder, by itself or as the target of a link."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:
+        reason = "no such file"
+        # An address has lost one of its slashes in a path.
+        if re.match("[a-z0-9]{2,}:/", str(path)):
+            reason = "only scenes are read from addresses, with https://, http:// or s3://"
+        raise SceneError(path, reason) from error
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise SceneError(path, "is not a regular file or folder")
+    return found
 
-    Attributes
-    ----------
-    file : selfdict.files.hdf5.Hdf5File
-        The file.
-    cube_name : str
-        The path of the dataset that is read.
-    cube : StoredCube
-        What was made of it by the table; the function of the product completes it.
+
+def is_plain_file(path: Path) -> bool:
+    """Whether there is a plain file of this name."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the files and folders in a folder, by name."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise SceneError(folder, f"cannot be read: {error.strerror}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return all bytes of a small file, such as a header: thousands of bands take 1 MiB."""
+    n_bytes = check_plain(path).st_size
+    if n_bytes > 32 * 2**20:
+        raise SceneError(path, f"is too large for a header: {n_bytes} bytes")
+    return path.read_bytes()
+
+
+def size_of(path: Path, *, refuse_links: bool = False) -> int:
+    """Return the size of a file, or of everything in a folder.
+
+    A link in a folder may lead out of it, to any file that its author names.
     """
-
-    file: Any
-    cube_name: str
-    cube: StoredCube
-
-    @property
-    def group(self) -> str:
-        """The group of the cube."""
-        return self.cube_name.rpartition("/")[0]
-
-
-@dataclass(frozen=True)
-class Hdf5Product:
-    """Where the files of a product keep what.
-
-    Names of datasets are paths from the group of the cube, or else from the root. A name that
-    begins with ``@`` is an attribute of the cube.
-
-    Attributes
-    ----------
-    name : str
-        Of the sensor, for messages.
-    cubes : tuple of str
-        Paths of the cube, the first that exists is read. ``*`` stands for any group of the root.
-    needs : tuple of str
-        Paths that a file must have to be of this product, besides one of the cubes.
-    refused : mapping of str to str
-        Paths that only other products of the sensor have, and what is said about these.
-    axes : tuple of int
-        Which axes of the cube are band, y and x, unless dimension scales name them.
-    wavelength, fwhm, good_band : str
-        Names of the lists of wavelengths, widths and good bands; "" if there are none.
-    units : str
-        The unit of wavelengths, or the name of an attribute of the cube that tells it.
-    nodata, divisor : str
-        Attributes of the cube: the no-data value, and a number by which values are divided. By
-        default ``_FillValue``, ``scale_factor`` and ``add_offset`` are used.
-    is_joined : bool
-        Whether all cubes make one scene. One of them is read as it is, if it is named.
-    complete : callable
-        Called with an :class:`Opened`, to add what the table cannot say. Its keyword arguments are
-        the options of ``read_scene`` that the product has.
-    """
-
-    name: str
-    cubes: tuple[str, ...]
-    complete: Callable[..., None]
-    needs: tuple[str, ...] = ()
-    refused: Mapping[str, str] = field(default_factory=dict)
-    axes: tuple[int, int, int] = (0, 1, 2)
-    wavelength: str = ""
-    fwhm: str = ""
-    good_band: str = ""
-    units: str = ""
-    nodata: str = ""
-    divisor: str = ""
-    is_joined: bool = False
+    if not path.is_dir():
+        return path.stat().st_size
+    held = 0
+    waiting = [os.fspath(path)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                held += found.st_size
+                if stat.S_ISDIR(found.st_mode):
+                    waiting.append(entry.path)
+                elif refuse_links and not stat.S_ISREG(found.st_mode):
+                    inside = os.path.relpath(entry.path, path)
+                    raise SceneError(path, f"{inside} is a link, a pipe or a device")
+    return held
 
 
-PRODUCTS: list[Hdf5Product] = []
+def header_names(data: Path) -> list[Path]:
+    """Return the names that the ENVI header of a data file may have, the preferred one first."""
+    # A path such as "." has no name to put a suffix on.
+    if not data.name:
+        return []
+    # One with the whole name belongs to this file only, the other may be that of cube.bsq, too.
+    names = [data.with_name(data.name + suffix) for suffix in (".hdr", ".HDR")]
+    return names + [data.with_suffix(suffix) for suffix in (".hdr", ".HDR")]
 
-_Complete = TypeVar("_Complete", bound=Callable[..., None])
+
+def tiff_of_header(header: Path) -> Path | None:
+    """Return the GeoTIFF that an ENVI header describes, if no data file of ENVI is beside it."""
+    for suffix in ("", *ENVI_SUFFIXES):
+        if is_plain_file(header.with_suffix(suffix)):
+            # A header may have the whole name of its image, "cube.tif.hdr".
+            if suffix == "" and header.stem.lower().endswith((".tif", ".tiff")):
+                return header.with_suffix("")
+            return None
+    for suffix in (".tif", ".tiff", ".TIF", ".TIFF"):
+        if is_plain_file(header.with_suffix(suffix)):
+            return header.with_suffix(suffix)
+    return None
 
 
-def hdf5_product(
-    name: str, cubes: tuple[str, ...], **table: Any
-) -> Callable[[_Complete], _Complete]:
-    """Register a product in HDF5 or NetCDF by its table and the function that completes it.
+def product_files(path: Path, *patterns: str) -> list[Path | None]:
+    r"""Return the files of a product that a file or a folder belongs to, None for missing ones.
 
     Parameters
     ----------
-    name, cubes, **table
-        See :class:`selfdict.files.Hdf5Product`.
+    path : pathlib.Path
+        One of the files, or a folder with one image.
+    *patterns : str
+        Regular expressions of the names, the first of them of the image. The first group of each
+        is what the names of one product have in common.
 
     Returns
     -------
-    decorator
-        For a function that takes a :class:`selfdict.files.Opened`, and options of ``read_scene`` as
-        keyword arguments. It is called in the reader process, which imports the module it is
-        defined in.
+    list of pathlib.Path or None
+        One for each pattern; all None if the name of ``path`` fits none of them.
 
     Examples
     --------
-    >>> from selfdict.files import hdf5_product
-    >>> @hdf5_product("My sensor", cubes=("my_sensor/cube",), wavelength="lambda", units="nm")
-    ... def complete_my_sensor(opened):
-    ...     opened.cube.notes.append("the clouds of the file are not used (mask=…)")
+    >>> from pathlib import Path
+    >>> from selfdict.files import product_files
+    >>> product_files(Path("cube.tif"), r"(.*)-cube\.tif", r"(.*)-bands\.csv")
+    [None, None]
     """
-
-    def register(complete: _Complete) -> _Complete:
-        # The last one comes first, so that a product can be described better than it is here.
-        PRODUCTS.insert(0, Hdf5Product(name, cubes, complete, **table))
-        _note_module(complete)
-        return complete
-
-    return register
+    nothing: list[Path | None] = [None] * len(patterns)
+    compiled = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+    if path.is_dir():
+        images = [file for file in files_in(path) if compiled[0].fullmatch(file.name)]
+        if len(images) > 1:
+            names = f"{images[0].name}, {images[1].name}"
+            raise SceneError(path, f"holds {len(images)} images, name one of them: {names}")
+        if not images:
+            return nothing
+        path = images[0]
+    matches = [match for pattern in compiled if (match := pattern.fullmatch(path.name))]
+    if not matches:
+        return nothing
+    found = nothing
+    for file in files_in(path.parent):
+        for k, pattern in enumerate(compiled):
+            match = pattern.fullmatch(file.name)
+            is_of_product = match is not None and match[1].lower() == matches[0][1].lower()
+            # Of several images the one that is named is meant.
+            is_meant = found[k] is None or file == path
+            if is_of_product and is_meant and is_plain_file(file):
+                found[k] = file
+    return found

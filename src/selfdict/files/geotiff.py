@@ -17,7 +17,7 @@ from rasterio.windows import Window
 from selfdict._errors import InputError
 from selfdict.files import envi
 from selfdict.files.cube import Array, StoredCube, parse_floats, whole_nodata
-from selfdict.files.paths import check_plain, header_names, is_plain_file, tiff_of_header
+from selfdict.files.formats import check_plain, header_names, is_plain_file, tiff_of_header
 from selfdict.files.wavelengths import add_stac_bands, describe_bands, wavelengths_in
 
 # Names of tags in lower case, the preferred one first.

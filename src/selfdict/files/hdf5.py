@@ -13,7 +13,8 @@ import numpy as np
 from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.find_cube import describe_cube, other_arrays, read_cube
-from selfdict.files.formats import PRODUCTS, Hdf5Product, Opened, options_of
+from selfdict.files.formats import options_of
+from selfdict.files.products import PRODUCTS, Hdf5Product, Opened
 from selfdict.files.variables import Variable, parse_numbers, text_of
 
 

@@ -12,8 +12,8 @@ from selfdict._display import from_csv_cell
 from selfdict._errors import InputError, SceneError
 from selfdict.files import envi
 from selfdict.files.cube import Array, parse_floats
+from selfdict.files.formats import header_names, is_plain_file
 from selfdict.files.library_text import DELETED_BELOW, Record, read_records
-from selfdict.files.paths import header_names, is_plain_file
 from selfdict.files.wavelengths import describe_bands, headings_of, parse_heading
 
 _CSV_FORMS = (

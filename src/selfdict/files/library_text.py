@@ -17,7 +17,7 @@ import numpy as np
 
 from selfdict._errors import SceneError
 from selfdict.files.cube import Array, parse_floats
-from selfdict.files.paths import is_plain_file
+from selfdict.files.formats import is_plain_file
 from selfdict.files.wavelengths import to_nanometres
 
 DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34

@@ -25,8 +25,14 @@ from selfdict._errors import InputError, SceneError
 from selfdict._imports import optional
 from selfdict.files.child import Session, SharedMemory, allowed_bytes, create_memory, pack, unpack
 from selfdict.files.cube import Array
-from selfdict.files.formats import REGISTERING_MODULES, FileFormat, format_by_suffix, format_named
-from selfdict.files.paths import check_plain, size_of
+from selfdict.files.formats import (
+    REGISTERING_MODULES,
+    FileFormat,
+    check_plain,
+    format_by_suffix,
+    format_named,
+    size_of,
+)
 
 # Of a machine under load, to start Python and NumPy.
 _START_SECONDS = 120

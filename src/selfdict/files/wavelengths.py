@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.paths import read_bytes
+from selfdict.files.formats import read_bytes
 
 _NANOMETRES_PER_UNIT = {
     "nm": 1.0,

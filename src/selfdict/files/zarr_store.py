@@ -13,7 +13,7 @@ import zarr
 from selfdict._errors import InputError
 from selfdict.files.cube import StoredCube
 from selfdict.files.find_cube import read_cube
-from selfdict.files.paths import size_of
+from selfdict.files.formats import size_of
 from selfdict.files.variables import Variable
 
 # Reading a pickle runs whatever its author wrote.

@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from selfdict._errors import SceneError
 from selfdict._validation import Array
 from selfdict.files.cube import DIMS
-from selfdict.files.formats import FileFormat, format_named, format_of
+from selfdict.files.formats import FileFormat, check_plain, format_named, format_of
 from selfdict.files.grid import GRID_TOLERANCE, to_map
 from selfdict.files.lazy import lazy_values, small_values
-from selfdict.files.paths import check_plain
 from selfdict.files.reader import Reader
 from selfdict.files.remote import FORMAT as REMOTE
 from selfdict.files.remote import address_of

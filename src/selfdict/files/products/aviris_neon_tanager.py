@@ -6,8 +6,8 @@ import numpy as np
 from affine import Affine
 
 from selfdict._errors import InputError
-from selfdict.files.formats import Opened, hdf5_product
 from selfdict.files.grid import add_crs, add_epsg, add_map, transform_from_numbers
+from selfdict.files.products import Opened, hdf5_product
 from selfdict.files.variables import add_mapping, find_nearby
 
 _GRID = "HDFEOS/GRIDS/HYP"

@@ -8,9 +8,9 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.formats import Opened, hdf5_product
+from selfdict.files.formats import is_plain_file
 from selfdict.files.grid import add_crs
-from selfdict.files.paths import is_plain_file
+from selfdict.files.products import Opened, hdf5_product
 from selfdict.files.variables import text_of
 
 # The flags of EMIT's masks that leave a pixel out. Water is a surface, too.

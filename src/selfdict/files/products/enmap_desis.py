@@ -14,8 +14,7 @@ import numpy as np
 
 from selfdict._errors import InputError, SceneError
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.formats import file_format
-from selfdict.files.paths import product_files, read_bytes, tiff_of_header
+from selfdict.files.formats import file_format, product_files, read_bytes, tiff_of_header
 from selfdict.files.wavelengths import describe_bands, kept_bands
 
 # EOLab adds _COG to the names of its images.

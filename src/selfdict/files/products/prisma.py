@@ -9,8 +9,8 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.formats import Opened, hdf5_product
 from selfdict.files.grid import add_epsg
+from selfdict.files.products import Opened, hdf5_product
 from selfdict.files.wavelengths import describe_bands, kept_bands
 
 _SWATHS = "HDFEOS/SWATHS"
