@@ -112,7 +112,8 @@ class Session:
 
     def _open(self, format: FileFormat, request: dict[str, Any]) -> dict[str, Any]:
         """Open a file; return what is known about its cube, without the values, or its spectra."""
-        read = format.reader()
+        # Its libraries are imported now.
+        read = getattr(import_module(format.module), format.function)
         stored = read(self.path, **options_of(format.title, read, request["options"]))
         known = {field.name: getattr(stored, field.name) for field in fields(stored)}
         # Spectral libraries are small, and returned as a whole.

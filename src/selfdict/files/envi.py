@@ -258,12 +258,7 @@ def _declared_dtype(header: Header) -> np.dtype[Any]:
 
 
 def add_scale(cube: StoredCube, header: Header) -> None:
-    """Add the gains and offsets of a header, or its reflectance scale factor.
-
-    Never one after the other: both speak about the stored values. If they differ, the scale factor
-    counts: it is defined as what turns stored values into reflectance, whereas software that
-    corrects for the atmosphere copies the gains of the instrument.
-    """
+    """Add the reflectance scale factor of a header, or else its gains and offsets."""
     n_bands = cube.shape[0]
     scale = header.number("reflectance scale factor")
     if scale is None:

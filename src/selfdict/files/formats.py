@@ -8,7 +8,6 @@ import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,11 +28,6 @@ class FileFormat:
     function: str = "read"
     suffixes: tuple[str, ...] = ()
     find: Callable[[Path], list[Path]] | None = None
-
-    def reader(self) -> Callable[..., Any]:
-        """Return the function that reads a file; its libraries are imported now."""
-        read: Callable[..., Any] = getattr(import_module(self.module), self.function)
-        return read
 
 
 FORMATS: dict[str, FileFormat] = {}
@@ -208,17 +202,15 @@ def size_of(path: Path, *, refuse_links: bool = False) -> int:
     if not path.is_dir():
         return path.stat().st_size
     held = 0
-    waiting = [os.fspath(path)]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                found = entry.stat(follow_symlinks=False)
-                held += found.st_size
-                if stat.S_ISDIR(found.st_mode):
-                    waiting.append(entry.path)
-                elif refuse_links and not stat.S_ISREG(found.st_mode):
-                    inside = os.path.relpath(entry.path, path)
-                    raise SceneError(path, f"{inside} is a link, a pipe or a device")
+    for folder, folders, files in os.walk(path):
+        for name in folders + files:
+            entry = os.path.join(folder, name)
+            found = os.lstat(entry)
+            held += found.st_size
+            is_plain = stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)
+            if refuse_links and not is_plain:
+                inside = os.path.relpath(entry, path)
+                raise SceneError(path, f"{inside} is a link, a pipe or a device")
     return held
 
 

@@ -1,11 +1,8 @@
 """Libraries whose spectra have text files of their own: USGS, ECOSTRESS and ASTER.
 
-USGS Spectral Library version 7: the first line of a file is ``splib07a Record=5932: Kaolinite CM5
-BECKb AREF``: the title, the spectrometer with a letter for purity, and the quantity. One value per
-line follows. The files ``…_Wavelengths_….txt`` and ``…_Bandpass_….txt`` lie in the folder of the
-library, the spectra in its subfolders, the chapters. A value of −1.23e34 marks a deleted channel.
-
-ECOSTRESS and ASTER: a header of names and values, then two columns.
+The first line of a file of the USGS library is ``splib07a Record=5932: Kaolinite CM5 BECKb AREF``:
+the title, the spectrometer with a letter for purity, and the quantity. One value per line follows.
+ECOSTRESS and ASTER have a header of names and values, then two columns.
 """
 
 import re
@@ -38,20 +35,14 @@ class Record:
     fwhm: Array | None = None
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A file of wavelengths or bandwidths: its title and its values in nanometres."""
-
-    title: str
-    values: Array
-
-
 def _read_record(path: Path) -> Record:
     start = _read_start(path)
+    # ISO 8859-1 decodes any bytes. The files are ASCII but for names of persons and places.
+    lines = path.read_text(encoding="iso-8859-1").splitlines()
     if _is_usgs_spectrum(start):
-        return _read_usgs(path)
+        return _read_usgs(path, lines)
     if _is_ecostress(start):
-        return _read_ecostress(path)
+        return _read_ecostress(path, lines)
     raise SceneError(
         path,
         "is not a spectrum: expected 'splib07a Record=…' (USGS) or 'Name: …' (ECOSTRESS, ASTER) in "
@@ -115,11 +106,6 @@ def _read_start(path: Path) -> str:
         return file.read(200).decode("iso-8859-1")
 
 
-def _read_lines(path: Path) -> list[str]:
-    # ISO 8859-1 decodes any bytes. The files are ASCII but for names of persons and places.
-    return path.read_text(encoding="iso-8859-1").splitlines()
-
-
 def _table(path: Path, lines: list[str], n_columns: int) -> Array:
     """Return the numbers of lines that hold so many each; empty lines are left out."""
     try:
@@ -146,9 +132,8 @@ def _title(start: str) -> str:
     return start.partition("\n")[0].partition(":")[2].strip()
 
 
-def _read_usgs(path: Path) -> Record:
+def _read_usgs(path: Path, lines: list[str]) -> Record:
     """Read one spectrum of the USGS library."""
-    lines = _read_lines(path)
     words = _title(lines[0]).split()
     # The last word is the quantity: absolute and relative reflectance, reflectance corrected by
     # ground targets, and transmittance. Long titles are cut off; the name of a file is not.
@@ -178,34 +163,32 @@ def _nearest_table(
     path: Path, kind: re.Pattern[str], n_values: int, spectrometer: str
 ) -> Array | None:
     """Return the table with as many values as a spectrum has, or None if it cannot be told."""
-    tables: list[_Table] = []
+    tables: list[tuple[str, Array]] = []
     # The nearest of the three folders above the file that has any counts.
     for folder in path.absolute().parents[:3]:
         if not tables:
-            tables = [table for table in _tables_in(folder) if kind.search(table.title)]
+            tables = [table for table in _tables_in(folder) if kind.search(table[0])]
     # The number comes first: spectra that were convolved to another sensor keep the name of the
     # spectrometer they were measured with.
-    fitting = [table for table in tables if len(table.values) == n_values]
+    fitting = [table for table in tables if len(table[1]) == n_values]
     if len(fitting) > 1:
         # Three letters: the spectrometers ASDFR, ASDHR and ASDNG have one file, named ASD.
-        fitting = [table for table in fitting if spectrometer[:3] in table.title] or fitting
-    if not fitting:
+        fitting = [table for table in fitting if spectrometer[:3] in table[0]] or fitting
+    values = [values for _, values in fitting]
+    # The same values may be there twice, in micrometres and in nanometres.
+    if not values or not all(np.allclose(other, values[0], rtol=1e-4) for other in values[1:]):
         return None
-    for table in fitting[1:]:
-        # The same values may be there twice, in micrometres and in nanometres.
-        if not np.allclose(table.values, fitting[0].values, rtol=1e-4):
-            return None
-    return fitting[0].values
+    return values[0]
 
 
-@cache
-def _tables_in(folder: Path) -> tuple[_Table, ...]:
-    """Read the wavelengths and bandwidths of a folder; a chapter has thousands of spectra."""
+@cache  # a chapter has thousands of spectra
+def _tables_in(folder: Path) -> list[tuple[str, Array]]:
+    """Return titles and values, in nm, of the wavelengths and bandwidths of a folder."""
     tables = []
     for path in sorted(folder.glob("*.txt")):
         if not re.search("wavelength|waves|bandpass|bandwidth|fwhm", path.name, re.IGNORECASE):
             continue
-        lines = _read_lines(path)
+        lines = path.read_text(encoding="iso-8859-1").splitlines()
         # The name of a spectrum may contain "Leaves".
         if not lines or not _USGS.match(lines[0]) or _is_usgs_spectrum(lines[0]):
             continue
@@ -215,13 +198,13 @@ def _tables_in(folder: Path) -> tuple[_Table, ...]:
             unit = "nm"
         values = to_nanometres(_table(path, lines[1:], 1)[:, 0], unit)
         assert values is not None
-        tables.append(_Table(title, values))
-    return tuple(tables)
+        tables.append((title, values))
+    return tables
 
 
-def _read_ecostress(path: Path) -> Record:
+def _read_ecostress(path: Path, lines: list[str]) -> Record:
     """Read one spectrum of the ECOSTRESS or ASTER library."""
-    header, data = _divide(path, _read_lines(path))
+    header, data = _divide(path, lines)
     # "Wavelength (micrometers)", and "Reflectance (percent)"; some spectra are transmittances.
     x = re.fullmatch(r"wavelength\s*\((.*)\)", header["x units"].lower())
     if x is None or not header["y units"].lower().startswith("reflectance"):

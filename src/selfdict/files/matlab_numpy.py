@@ -35,12 +35,7 @@ def read(
     shape: list[int] | None = None,
     n_bands: int | None = None,
 ) -> StoredCube:
-    """Read a cube, or a matrix of bands and pixels.
-
-    ``layout`` names the axes of a cube in order, or the order of the pixels of a matrix, whose
-    image has ``shape`` or the size that two numbers of the file tell. Optional are wavelengths, and
-    ``scale`` or ``maxValue`` (reflectance = value / scale).
-    """
+    """Read a cube, or a matrix of bands and pixels; its image has ``shape``, rows and columns."""
     variables = _list_variables(path)
     if path.suffix.lower() == ".npy" and variable is None:
         (variable,) = variables

@@ -1,9 +1,7 @@
 """Files elsewhere: ``https://`` and ``s3://`` addresses and STAC items, read in blocks.
 
-Only the user names addresses. No file is downloaded as a whole: HTTP servers must send ranges.
 GeoTIFF is read by GDAL's virtual files, zarr and everything on S3 but GeoTIFF through fsspec.
-Credentials come from where these look for them: ``~/.netrc`` for HTTPS, AWS's variables and files
-for S3. Variables that only some of these libraries know are translated for the others.
+Variables that only some of these libraries know are translated for the others.
 """
 
 import io

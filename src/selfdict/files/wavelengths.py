@@ -172,8 +172,6 @@ _WORD = r"(?:(?:center|centre|central)[ _])?(wavelengths?|wl|lambda|fwhm)"
 _IN_BRACKETS = re.compile(_WORD + r"\s*[(\[]([^()\[\]]{0,40})[)\]]")
 # "wavelength_nm", "wavelength nm", "wavelength in nm", "wavelength/nm", "wavelength"
 _PLAIN = re.compile(_WORD + r"(?:(?:\s*/\s*|[ _]+(?:in[ _]+)?)([^\s_/]{1,40}))?")
-# Units that stand alone above wavelengths. Not "m" and "cm", which may be names of materials.
-_UNIT_ALONE = re.compile(r"nm|nanomet(?:er|re)s?|[uµμ]m|microns?|micromet(?:er|re)s?")
 # Not a material, and no length either: it is refused by its unit.
 _WAVENUMBER = re.compile(r"wave[ _]?numbers?(?:[ _/(\[].{0,40})?")
 
@@ -181,7 +179,8 @@ _WAVENUMBER = re.compile(r"wave[ _]?numbers?(?:[ _/(\[].{0,40})?")
 def parse_heading(text: str) -> tuple[str, str | None] | None:
     """Return "wavelength" or "fwhm" and the unit that a heading names, or None for another one."""
     name = " ".join(text.lower().split())
-    if _UNIT_ALONE.fullmatch(name):
+    # A unit alone. Not "m" and "cm", which may be names of materials.
+    if re.fullmatch(_UNIT, name):
         return "wavelength", name
     if _WAVENUMBER.fullmatch(name):
         return "wavelength", "cm-1"
@@ -254,12 +253,7 @@ def kept_bands(
 
 
 def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tuple[float, float]:
-    """Return wavelengths in nm that a user gives: numbers, a file of them, or ``"start:stop"``.
-
-    Numbers below 100 are micrometres. Two numbers are the first and the last of equally spaced
-    bands. A file is an ENVI header, text with numbers separated by commas, spaces or lines, a
-    table with a column "wavelength", or three columns without headings: number, wavelength, width.
-    """
+    """Return wavelengths in nm that a user gives: numbers, a file of them, or ``"start:stop"``."""
     if not isinstance(given, str | os.PathLike):
         return _as_nanometres(np.asarray(given, dtype=np.float64).ravel())
     match = re.fullmatch(r"\s*([0-9.]+)\s*:\s*([0-9.]+)\s*", str(given))

@@ -1,9 +1,4 @@
-"""EnMAP and DESIS: an image beside a file with wavelengths, gains and offsets of its bands.
-
-EnMAP: ``STEM-SPECTRAL_IMAGE`` is a GeoTIFF (``.TIF``) or an ENVI file (``.BSQ``, ``.BIL``,
-``.BIP``) of 16-bit numbers, beside ``STEM-METADATA.XML``. DESIS: a GeoTIFF beside an ENVI header of
-the same name. Names inside a sidecar are never used: all files are in one folder.
-"""
+"""EnMAP and DESIS: an image beside a file with wavelengths, gains and offsets of its bands."""
 
 import re
 from functools import partial
@@ -87,11 +82,7 @@ def read_desis(path: Path) -> StoredCube:
 
 @file_format("enmap", suffixes=(".xml",), title="EnMAP", find=partial(_files_of, "enmap"))
 def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False) -> StoredCube:
-    """Read a product of EnMAP, named by its image, by its metadata or by its folder.
-
-    ``overlap`` is "vnir", "swir" or "both": the detector whose bands are kept where both see the
-    same wavelengths; default "vnir". ``quality`` leaves out pixels that its layers mark as clouds.
-    """
+    """Read a product of EnMAP, named by its image, by its metadata or by its folder."""
     from selfdict.files import envi, geotiff
 
     image, _, metadata = _required(path)

@@ -1,9 +1,4 @@
-"""PRISMA L2D: reflectance on a map grid, in HDF-EOS5 (``.he5``), one cube for each detector.
-
-The cubes hold 16-bit numbers; reflectance = Min + number · (Max − Min) / 65535, with Min and Max of
-the detector. Their axes are row, band and column. Detectors list their bands by falling wavelength,
-with entries of wavelength 0 for bands that do not exist, and both see 940 to 970 nm.
-"""
+"""PRISMA L2D: one cube of 16-bit numbers for each detector, bands by falling wavelength."""
 
 import numpy as np
 
@@ -96,7 +91,7 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
         raise InputError(
             f"needs attributes L2Scale{detector}Min < L2Scale{detector}Max, got {low}, {high}"
         )
-    # The product holds 16-bit numbers. Other software writes reflectance as it is.
+    # Other software writes reflectance as it is.
     if part.dtype.kind == "f":
         part.notes.append(f"{name} has {part.dtype} values: they are assumed to be scaled already")
         low = 0.0
