@@ -136,8 +136,13 @@ def _coordinate_names(variables: Mapping[str, Variable]) -> set[str]:
 
 def _find_lists(data: Variable, nearby: list[Variable]) -> dict[str, Variable]:
     """Return the wavelengths and other lists that fit an axis, by what they are."""
+    units = {"units": data.attrs.get("wavelength_units")}
+    listed = [
+        Variable.of(name, np.asarray(value).ravel(), attrs=units)
+        for name, value in data.attrs.items()
+    ]
     lists: dict[str, Variable] = {}
-    for each in _attribute_lists(data) + nearby:
+    for each in listed + nearby:
         if len(each.shape) == 1 and each.shape[0] in data.shape:
             lists.setdefault(each.name, each)
     found: dict[str, Variable] = {}
@@ -156,14 +161,6 @@ def _find_lists(data: Variable, nearby: list[Variable]) -> dict[str, Variable]:
             if is_usable and each.short_name.lower() in names:
                 found.setdefault(key, each)
     return found
-
-
-def _attribute_lists(data: Variable) -> list[Variable]:
-    attrs = {"units": data.attrs.get("wavelength_units")}
-    lists = []
-    for name, value in data.attrs.items():
-        lists.append(Variable.of(name, np.asarray(value).ravel(), attrs=attrs))
-    return lists
 
 
 def _find_axes(

@@ -53,27 +53,18 @@ class _FileArray(BackendArray):
         return values
 
 
-def small_values(reader: Reader, known: dict[str, Any]) -> Array | None:
-    """Return the cube of an open file (band, y, x), read at once; None if it takes many blocks."""
-    shape = tuple(known["shape"])
-    dtype = np.dtype(known["dtype"])
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if n_bytes > min(BLOCK_BYTES, allowed_bytes(reader.held, reader.max_bytes)):
-        return None
-    return reader.read([[0, size] for size in shape], dtype)
-
-
-def lazy_values(reader: Reader, known: dict[str, Any]) -> Any:
-    """Return the cube of an open file as a dask array (band, y, x).
+def read_values(reader: Reader, known: dict[str, Any], at_once: bool) -> Any:
+    """Return the cube of an open file (band, y, x): a small one at once, or as a dask array.
 
     Its chunks hold whole spectra, about 32 MiB of them, in multiples of the rows and columns that
     the file stores together.
     """
     shape = tuple(known["shape"])
     dtype = np.dtype(known["dtype"])
-    chunks = chunk_shape(
-        shape, dtype.itemsize, tuple(known["chunk"]), allowed_bytes(reader.held, reader.max_bytes)
-    )
+    allowed = allowed_bytes(reader.held, reader.max_bytes)
+    if at_once and math.prod(shape) * dtype.itemsize <= min(BLOCK_BYTES, allowed):
+        return reader.read([[0, size] for size in shape], dtype)
+    chunks = chunk_shape(shape, dtype.itemsize, tuple(known["chunk"]), allowed)
     values = indexing.LazilyIndexedArray(_FileArray(reader, shape, dtype))
     # A random name: dask would otherwise pickle the reader to make one.
     variable = xr.Variable(DIMS, values).chunk(dict(zip(DIMS, chunks)), name=f"scene-{uuid4().hex}")

@@ -61,9 +61,25 @@ class Variable:
         return len(self.shape) == 3 and self.dtype.kind in "biuf"
 
     def numbers(self) -> Array:
-        """Return all values, unpacked if they are packed."""
+        """Return all values, unpacked if they are packed; NaN for the fill."""
         values = np.asarray(self.load(tuple(slice(None) for _ in self.shape)))
-        return unpacked(self.name, values, self.attrs)
+        if values.dtype.kind not in "iuf" or self.attrs.keys().isdisjoint(_PACKING):
+            return values
+        scale, offset = (
+            parse_numbers(self.attrs.get(key, default), f"{key} of {self.name}")
+            for key, default in zip(_PACKING, (1.0, 0.0))
+        )
+        if scale.size != 1 or offset.size != 1 or not np.isfinite(scale + offset).all():
+            raise InputError(
+                f"{' and '.join(_PACKING)} of {self.name} must be one finite number each"
+            )
+        # In double precision, since single precision moves map coordinates by metres.
+        numbers: Array = values.astype(np.float64) * scale + offset
+        # The fill value is stored packed, too.
+        if "_FillValue" in self.attrs:
+            fill = parse_numbers(self.attrs["_FillValue"], f"_FillValue of {self.name}")
+            numbers[np.isin(values, fill)] = np.nan
+        return numbers
 
     def in_unit(self, unit: str | None) -> "Variable":
         """Return the same with another unit, if one is given."""
@@ -98,25 +114,6 @@ def parse_numbers(value: Any, what: str) -> Array:
     numbers = parse_floats(text.replace(",", " ").split())
     if numbers is None:
         raise InputError(f"{what} must hold numbers, the file says {text[:80]!r}")
-    return numbers
-
-
-def unpacked(name: str, values: Array, attrs: Mapping[str, Any]) -> Array:
-    """Return stored numbers such as wavelengths · scale_factor + add_offset, NaN for the fill."""
-    if values.dtype.kind not in "iuf" or attrs.keys().isdisjoint(_PACKING):
-        return values
-    scale, offset = (
-        parse_numbers(attrs.get(key, default), f"{key} of {name}")
-        for key, default in zip(_PACKING, (1.0, 0.0))
-    )
-    if scale.size != 1 or offset.size != 1 or not np.isfinite(scale + offset).all():
-        raise InputError(f"{' and '.join(_PACKING)} of {name} must be one finite number each")
-    # In double precision, since single precision moves map coordinates by metres.
-    numbers: Array = values.astype(np.float64) * scale + offset
-    # The fill value is stored packed, too.
-    if "_FillValue" in attrs:
-        fill = parse_numbers(attrs["_FillValue"], f"_FillValue of {name}")
-        numbers[np.isin(values, fill)] = np.nan
     return numbers
 
 

@@ -15,7 +15,7 @@ from selfdict._validation import Array
 from selfdict.files.cube import DIMS
 from selfdict.files.formats import FileFormat, check_plain, format_named, format_of
 from selfdict.files.grid import GRID_TOLERANCE, to_map
-from selfdict.files.lazy import lazy_values, small_values
+from selfdict.files.lazy import read_values
 from selfdict.files.reader import Reader
 from selfdict.files.remote import FORMAT as REMOTE
 from selfdict.files.remote import address_of
@@ -160,14 +160,9 @@ def _read_file(
     transform = known["transform"]
     if transform is not None:
         transform = Affine.from_gdal(*transform)
-    values = None
-    if at_once:
-        values = small_values(reader, known)
-    if values is None:
-        values = lazy_values(reader, known)
     described = ("wavelength", "fwhm", "good_band", "band_name", "crs", "nodata", "name")
     scene = build_scene(
-        values,
+        read_values(reader, known, at_once),
         **{key: known[key] for key in (*described, "scale_factor", "add_offset")},
         transform=transform,
     )

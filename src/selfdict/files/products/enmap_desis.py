@@ -151,13 +151,12 @@ def _add_metadata(cube: StoredCube, path: Path, overlap: str | None) -> None:
 def _band_numbers(root: ElementTree.Element, path: Path, tag: str, n_bands: int) -> Array | None:
     """Return one number per band in the order of the bands, None if there are none."""
     values = []
-    order: list[int] = []
+    order = []
     for band in root.findall(_BANDS):
         text = band.findtext(tag)
         if text is not None:
             values.append(float(text))
-            # Bands without numbers are in the order of the image.
-            order.append(int(band.get("number", len(order) + 1)))
+            order.append(int(band.attrib["number"]))
     if not values:
         return None
     if not np.isfinite(values).all() or sorted(order) != list(range(1, n_bands + 1)):
