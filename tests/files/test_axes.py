@@ -3,12 +3,13 @@
 import h5py
 import numpy as np
 import pytest
+from refusal import refused
 from scipy.io import savemat
 
 from selfdict.datasets import make_scene
 from selfdict.files.find_cube import guess_layout
 from selfdict.files.variables import Variable
-from selfdict.scene import SceneError, read_scene
+from selfdict.scene import read_scene
 
 CUBE = make_scene((24, 30), n_bands=40, n_endmembers=4, border=0, random_state=0).scene.values
 ORDERS = {"first": (0, 1, 2), "second": (1, 0, 2), "third": (1, 2, 0)}
@@ -74,8 +75,7 @@ def test_layout_has_the_last_word(tmp_path, suffix):
     np.testing.assert_array_equal(last.values, CUBE.transpose(2, 0, 1))
     np.testing.assert_array_equal(read_scene(path, layout="bands-first").values, CUBE)
     np.testing.assert_array_equal(read_scene(path, layout="band y x").values, CUBE)
-    with pytest.raises(SceneError):
-        read_scene(path, layout="bands-middle")
+    refused(path, layout="bands-middle")
 
 
 @pytest.mark.parametrize("fill", [-9999.0, np.nan, np.inf])
@@ -93,8 +93,7 @@ def test_equal_values_tell_nothing(values):
 
 def test_complex_numbers_are_refused(tmp_path):
     np.save(tmp_path / "cube.npy", CUBE.astype(complex))
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "cube.npy")
+    refused(tmp_path / "cube.npy")
 
 
 def test_chunks_of_whole_images_are_not_unpacked_for_it(tmp_path):

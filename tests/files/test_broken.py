@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusal import refused
 from scipy.io import savemat
 from sensor_files import (
     PRISMA_FIELDS,
@@ -17,7 +18,7 @@ from sensor_files import (
     write_tanager,
 )
 
-from selfdict.scene import SceneError, read_scene, valid_mask
+from selfdict.scene import read_scene, valid_mask
 
 NEON = "SERC/Reflectance/Metadata"
 FIELDS = f"{TANAGER_GRID}/Data Fields"
@@ -78,22 +79,22 @@ BROKEN = [
 SUFFIXES = {write_emit: ".nc", write_aviris: ".nc", write_prisma: ".he5"}
 
 
-def refused(path, **options):
-    with pytest.raises(SceneError) as caught:
-        valid_mask(read_scene(path, **options))
-    message = str(caught.value)
-    assert "\n" not in message
-    assert "root:" not in message  # a line of /etc/passwd
-    assert str(path.parent) in message
+def broken(path, **options):
+    """Assert that one line names the file, or another one of its product."""
+
+    def read(path, **options):
+        return valid_mask(read_scene(path, **options))
+
+    assert str(path.parent) in refused(path, read, **options)
 
 
 @pytest.mark.parametrize("case", range(len(BROKEN)))
 def test_products(tmp_path, case):
     write, options = BROKEN[case]
     if write is write_desis:
-        refused(write(tmp_path, **options)[0])
+        broken(write(tmp_path, **options)[0])
     else:
-        refused(write(tmp_path / f"cube{SUFFIXES.get(write, '.h5')}", **options))
+        broken(write(tmp_path / f"cube{SUFFIXES.get(write, '.h5')}", **options))
 
 
 XML = {
@@ -118,7 +119,7 @@ XML = {
 def test_metadata_of_enmap(tmp_path, kind):
     path, sidecar = write_enmap(tmp_path)
     sidecar.write_text(XML[kind])
-    refused(path)
+    broken(path)
 
 
 HEADER = {
@@ -167,7 +168,7 @@ HEADERS = [
 def test_headers_of_envi(tmp_path, change):
     (tmp_path / "cube.hdr").write_text(envi_text(HEADER | change))
     (tmp_path / "cube.img").write_bytes(bytes(range(12)))
-    refused(tmp_path / "cube.hdr")
+    broken(tmp_path / "cube.hdr")
 
 
 @pytest.mark.parametrize(
@@ -193,4 +194,4 @@ def test_headers_of_envi(tmp_path, change):
 )
 def test_sizes_of_matrices(tmp_path, arrays, options):
     savemat(tmp_path / "a.mat", arrays)
-    refused(tmp_path / "a.mat", **options)
+    broken(tmp_path / "a.mat", **options)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
+from refusal import refused
 from scene_sample import TRANSFORM, assert_same, full_scene
 
 from selfdict import InputError
@@ -43,12 +44,9 @@ def test_part_of_a_file(tmp_path, suffix):
 
 def test_parts_that_are_not_there(tmp_path):
     path = write_scene(full_scene(), tmp_path / "cube.hdr")
-    with pytest.raises(SceneError):
-        read_scene(path, bands=[0, 5])
-    with pytest.raises(SceneError):
-        read_scene(path, bands=[])
-    with pytest.raises(SceneError):
-        read_scene(path, roi=(slice(6, 9), slice(0, 2)))
+    refused(path, bands=[0, 5])
+    refused(path, bands=[])
+    refused(path, roi=(slice(6, 9), slice(0, 2)))
 
 
 MASKS = [
@@ -106,18 +104,14 @@ def test_masks_of_the_wrong_shape(tmp_path):
     path = write_scene(full_scene(), tmp_path / "cube.hdr")
     with pytest.raises(InputError):
         read_scene(path, mask=np.zeros((7, 6), dtype=bool))
-    with pytest.raises(SceneError):
-        read_scene(path, mask=path)
+    refused(path, mask=path)
 
 
 def test_unknown_files(tmp_path):
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "cube.hdr")
+    refused(tmp_path / "cube.hdr")
     (tmp_path / "cube.jpeg").touch()
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "cube.jpeg")
-    with pytest.raises(SceneError):
-        read_scene(".")
+    refused(tmp_path / "cube.jpeg")
+    refused(".")
     with pytest.raises(InputError):
         read_scene(tmp_path / "cube.jpeg", format="jpeg")
     with pytest.raises(SceneError):

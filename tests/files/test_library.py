@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
+from refusal import refused
 
 from selfdict import InputError
 from selfdict.datasets import make_scene
 from selfdict.scene import (
-    SceneError,
     build_library,
     read_library,
     read_scene,
@@ -154,9 +154,7 @@ def damaged(folder):
 
 def test_a_file_that_is_no_library_gets_one_line(tmp_path):
     for path in damaged(tmp_path):
-        with pytest.raises(SceneError) as error:
-            read_library(path)
-        assert "\n" not in str(error.value)
+        refused(path, read_library)
 
 
 @pytest.fixture(scope="module")
@@ -210,9 +208,7 @@ def test_a_library_goes_with_fgnsr_and_has_enough_spectra(truth, library):
 def test_names_that_are_no_text(tmp_path, number):
     names = np.array([[97, number]], dtype=np.uint32).view("U2").ravel()
     np.savez(tmp_path / "library.npz", spectra=np.ones((1, 3)), names=names)
-    with pytest.raises(SceneError):
-        read_library(tmp_path / "library.npz")
+    refused(tmp_path / "library.npz", read_library)
     swapped = names.view(np.uint32).byteswap().view(">U2")
     np.savez(tmp_path / "library.npz", spectra=np.ones((1, 3)), names=swapped)
-    with pytest.raises(SceneError):
-        read_library(tmp_path / "library.npz")
+    refused(tmp_path / "library.npz", read_library)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusal import refused
 
-from selfdict.scene import SceneError, read_library
+from selfdict.scene import read_library
 from selfdict.scene.metadata import notes_of
 
 spectral = pytest.importorskip("spectral")
@@ -80,12 +81,10 @@ def test_usgs_files_are_read_as_spy_reads_them(tmp_path):
         wavelength, values = (np.array(column) for column in database.get_spectrum(identifier))
         values[values < -1e30] = np.nan
         if "TRAN" in name:
-            with pytest.raises(SceneError):
-                read_library(path)
+            refused(path, read_library)
             continue
         if np.isnan(values).all():
-            with pytest.raises(SceneError):
-                read_library(path)
+            refused(path, read_library)
             continue
         library = read_library(path)
         np.testing.assert_allclose(library["wavelength"].values, 1000 * wavelength, rtol=1e-6)
@@ -113,8 +112,7 @@ def test_a_folder_of_the_usgs_library():
     convolved = read_library(USGS / "libc")
     assert convolved.sizes == {"spectrum": 3, "band": 7}
     assert convolved["wavelength"].dims == ("band",)
-    with pytest.raises(SceneError):
-        read_library(USGS)
+    refused(USGS, read_library)
 
 
 def write_usgs(folder, values="0.1\n0.2\n0.3\n", title="Quartz GDS31 ASDFRa AREF"):
@@ -170,9 +168,7 @@ def hostile(folder):
 
 def test_files_that_are_no_spectra_get_one_line(tmp_path):
     for path in hostile(tmp_path):
-        with pytest.raises(SceneError) as error:
-            read_library(path)
-        assert "\n" not in str(error.value)
+        refused(path, read_library)
 
 
 def test_wavelengths_are_looked_for_beside_a_spectrum_only(tmp_path):
@@ -180,5 +176,4 @@ def test_wavelengths_are_looked_for_beside_a_spectrum_only(tmp_path):
     deep = tmp_path / "a" / "b" / "c"
     deep.mkdir(parents=True)
     path.rename(deep / path.name)
-    with pytest.raises(SceneError):
-        read_library(deep / path.name)
+    refused(deep / path.name, read_library)
