@@ -173,10 +173,7 @@ def parse_floats(texts: Iterable[str]) -> Array | None:
 
 
 def whole_nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
-    """Return a no-data value as an integer, if the values are integers.
-
-    Otherwise a comparison would turn the values into floats.
-    """
+    """Return a no-data value as an integer if values are, so that comparing makes no floats."""
     if value is not None and dtype.kind in "iu" and float(value).is_integer():
         return int(value)
     return value

@@ -124,11 +124,7 @@ def format_named(name: str) -> FileFormat:
 
 
 def format_of(path: Path) -> str:
-    """Return the format of a file that is read.
-
-    It is told by the suffix, and for products of several files by their names. A file of any name
-    with a header ``.hdr`` next to it is ENVI.
-    """
+    """Return the format of a file that is read, which may be one of several of a product."""
     # A zarr store is a folder of thousands of files, none of them an image.
     if path.suffix.lower() != ".zarr":
         for name, format in FORMATS.items():
@@ -195,10 +191,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def size_of(path: Path, *, refuse_links: bool = False) -> int:
-    """Return the size of a file, or of everything in a folder.
-
-    A link in a folder may lead out of it, to any file that its author names.
-    """
+    """Return the size of a file, or of everything in a folder; a link may lead out of it."""
     if not path.is_dir():
         return path.stat().st_size
     held = 0

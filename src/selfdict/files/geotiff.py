@@ -25,10 +25,7 @@ _WAVELENGTH_TAGS = ("wavelength", "wavelengths", "center_wavelength", "central_w
 
 
 def read(path: Path) -> StoredCube:
-    """Read a GeoTIFF, named by itself or by an ENVI header beside it.
-
-    Wavelengths come from the tags of its bands, from their names, or from the header.
-    """
+    """Read a GeoTIFF, named by itself or by an ENVI header beside it."""
     if path.suffix.lower() == ".hdr":
         path = tiff_of_header(path) or path
     cube = read_image(path)

@@ -58,10 +58,7 @@ def read(path: Path) -> StoredLibrary:
 
 
 def _gather(records: Sequence[Record]) -> StoredLibrary:
-    """Return spectra of separate files as one library.
-
-    If their wavelengths differ, those of the library have two axes.
-    """
+    """Return spectra of separate files as one library, with wavelengths of two axes if needed."""
     first = records[0]
     shape = (len(records), max(len(record.values) for record in records))
     values = np.full(shape, np.nan)

@@ -51,11 +51,7 @@ def _read_record(path: Path) -> Record:
 
 
 def read_records(path: Path) -> tuple[list[Record], list[str]]:
-    """Read the spectrum of a file, or all spectra in a folder and its subfolders, and notes.
-
-    Files of other kinds in a folder are ignored. Spectra that cannot be read are left out, with a
-    note.
-    """
+    """Read the spectrum of a file, or all that can be read in a folder, with notes on others."""
     _tables_in.cache_clear()
     if not path.is_dir():
         return [_read_record(path)], []
@@ -228,11 +224,9 @@ def _read_ecostress(path: Path, lines: list[str]) -> Record:
 
 
 def _divide(path: Path, lines: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the fields of the header by their names in lower case, and the lines below it.
-
-    A description may take several lines, so the header has no fixed length. It ends with the
-    first line of two numbers after the units.
-    """
+    """Return the fields of the header by their names in lower case, and the lines below it."""
+    # A description may take several lines. The header ends with the first line of two numbers after
+    # the units.
     header: dict[str, str] = {}
     for k, line in enumerate(lines):
         numbers = parse_floats(line.split())

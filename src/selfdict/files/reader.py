@@ -191,15 +191,12 @@ _STARTED: list["_Child"] = []
 
 
 def start_early(path: Path | None = None) -> None:
-    """Start the process for the next file, so that it loads while this one imports its modules.
-
-    With the path of that file it also loads what reads files of that name.
-    """
+    """Start the process for the next file, which loads while this one imports its modules."""
     if not _can_start() or _STARTED:
         return
     modules = []
     if path is not None:
-        # What is wrong with the name is said when the file is read.
+        # It also loads what reads this file. A wrong name is reported when the file is read.
         with contextlib.suppress(InputError, OSError):
             modules.append(format_named(format_by_suffix(path)).module)
     _STARTED.append(_Child(modules))

@@ -197,10 +197,7 @@ def parse_heading(text: str) -> tuple[str, str | None] | None:
 
 
 def headings_of(kind: str, names: Iterable[str]) -> dict[str, str | None]:
-    """Return the names of arrays that may be "wavelength" or "fwhm", with their units.
-
-    The best one comes first.
-    """
+    """Return the names that may be "wavelength" or "fwhm" with their units, the best one first."""
     found = {}
     for name in names:
         # Without the groups of HDF5 and the structs of MATLAB.

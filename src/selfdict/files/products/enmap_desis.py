@@ -169,10 +169,7 @@ def _band_numbers(root: ElementTree.Element, path: Path, tag: str, n_bands: int)
 
 
 def _detectors(root: ElementTree.Element, n_bands: int) -> tuple[Array | None, Array]:
-    """Return which bands belong to the VNIR detector, and which to any.
-
-    If it is not said, or not in a way that can be used: None, and all bands.
-    """
+    """Return which bands belong to VNIR, None if that is not known, and which to any detector."""
     belongs = np.zeros((2, n_bands), dtype=bool)
     for k, detector in enumerate(("vnir", "swir")):
         # Some lists end with a comma. Elsewhere an empty entry is a number that is missing.

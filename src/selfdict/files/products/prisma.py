@@ -126,10 +126,7 @@ def _joined(parts: list[StoredCube]) -> StoredCube:
 
 
 def _apply_errors(opened: Opened, detectors: list[str], is_kept: Array) -> None:
-    """Leave out pixels with an invalid or saturated value in a band that is used.
-
-    A band with such values in more than half of the pixels is bad instead.
-    """
+    """Leave out pixels with an invalid or saturated value in a band that is used."""
     cube = opened.cube
     assert cube.good_band is not None
     is_left_out = np.zeros(cube.shape[1:], dtype=bool)
@@ -140,6 +137,7 @@ def _apply_errors(opened: Opened, detectors: list[str], is_kept: Array) -> None:
         for marks in errors[()].transpose(_AXES):
             # 1 marks an invalid, 2 a negative, 4 a saturated value.
             is_flagged = (marks & 5) != 0
+            # The band is bad, not most of the pixels.
             if is_flagged.mean() > 0.5:
                 is_bad[band] = True
             elif is_kept[band] and cube.good_band[band]:
