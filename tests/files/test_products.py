@@ -25,8 +25,6 @@ from selfdict.scene import read_scene, write_scene
 from selfdict.scene.metadata import notes_of, scaling_of
 
 WRITERS = {"enmap": write_enmap, "desis": write_desis}
-# The bands of each product as they are read, by default: EnMAP without SWIR where VNIR sees, too.
-BANDS = {"enmap": [0, 1, 3, 5, 6, 7], "desis": list(range(8))}
 IDS = ["image", "sidecar", "folder"]
 
 

@@ -58,7 +58,7 @@ def test_only_what_is_used_is_transferred(tmp_path):
 
 
 def test_s3_at_another_endpoint(tmp_path, monkeypatch):
-    """GDAL reads GeoTIFF there; test_s3.py reads other files."""
+    """GDAL reads GeoTIFF there; test_every_format_on_s3 reads other files."""
     (tmp_path / "some-bucket").mkdir()
     write_image(tmp_path / "some-bucket" / "cube.tif", CUBE)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
@@ -203,3 +203,33 @@ def test_no_file_makes_the_program_open_an_address(tmp_path):
         for name in ("a.tif", "b.hdr"):
             refused(tmp_path / name)
         assert server.requests == []
+
+
+@pytest.fixture
+def bucket(tmp_path, monkeypatch):
+    """The address of a bucket at a server of moto with a cube in each format."""
+    s3fs = pytest.importorskip("s3fs")
+    moto_server = pytest.importorskip("moto.server")
+    names = ("cube.tif", "cube.h5", "cube.nc", "cube.zarr")
+    for name in names:
+        write(tmp_path / name)
+    server = moto_server.ThreadedMotoServer("127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    system = s3fs.S3FileSystem(skip_instance_cache=True)
+    system.mkdir("some-bucket")
+    for name in names:
+        system.put(str(tmp_path / name), f"some-bucket/{name}", recursive=True)
+    yield "s3://some-bucket"
+    server.stop()
+
+
+def test_every_format_on_s3(bucket):
+    for name in ("cube.tif", "cube.h5", "cube.nc", "cube.zarr"):
+        np.testing.assert_array_equal(read_scene(f"{bucket}/{name}").values, CUBE)
+    for name in ("missing.tif", "missing.h5", "missing.zarr"):
+        assert refused(f"{bucket}/{name}").startswith(f"{bucket}/{name}: ")
