@@ -97,14 +97,17 @@ NEON_MAP_INFO = (
 )
 
 
-def write_neon(path, values=None, attributes=None, change=None, windows=True, **storage):
+def neon_values():
+    values = np.random.default_rng(0).integers(1, 9000, (4, 5, 6)).astype(np.int16)
+    values[1, 2] = -9999
+    return values
+
+
+def write_neon(path, attributes=None, change=None, windows=True):
     """Write NEON AOP reflectance (y, x, band)."""
-    if values is None:
-        values = np.random.default_rng(0).integers(1, 9000, (4, 5, 6)).astype(np.int16)
-        values[1, 2] = -9999
     root = "SERC/Reflectance"
     with h5py.File(path, "w") as file:
-        cube = file.create_dataset(f"{root}/Reflectance_Data", data=values, **storage)
+        cube = file.create_dataset(f"{root}/Reflectance_Data", data=neon_values())
         describe(cube, {"Scale_Factor": 10000.0, "Data_Ignore_Value": -9999.0}, attributes)
         if windows:
             file[root].attrs["Band_Window_1_Nanometers"] = np.array([1340, 1445])
@@ -134,16 +137,14 @@ END_GROUP=GRID_1
 """
 
 
-def tanager_values(seed=0):
-    values = np.random.default_rng(seed).uniform(0.1, 0.9, (4, 5, 6)).astype(np.float32)
+def tanager_values():
+    values = np.random.default_rng(0).uniform(0.1, 0.9, (4, 5, 6)).astype(np.float32)
     values[:, 0, 0] = -9999
     return values
 
 
-def write_tanager(path, values=None, swath=False, name="surface_reflectance", change=None, **attrs):
+def write_tanager(path, swath=False, name="surface_reflectance", change=None, **attrs):
     """Write Tanager (band, y, x), on a map grid or as a swath; ``attrs`` are of the cube."""
-    if values is None:
-        values = tanager_values()
     root = TANAGER_SWATH if swath else TANAGER_GRID
     fields = f"{root}/Data Fields"
     described = {
@@ -153,10 +154,10 @@ def write_tanager(path, values=None, swath=False, name="surface_reflectance", ch
         "_FillValue": np.float32(-9999),
     }
     with h5py.File(path, "w") as file:
-        storage = {"chunks": (1, *values.shape[1:]), "compression": "gzip"}
-        cube = file.create_dataset(f"{fields}/{name}", data=values, **storage)
+        storage = {"chunks": (1, 5, 6), "compression": "gzip"}
+        cube = file.create_dataset(f"{fields}/{name}", data=tanager_values(), **storage)
         describe(cube, described, attrs)
-        empty = np.zeros(values.shape[1:], np.uint8)
+        empty = np.zeros((5, 6), np.uint8)
         empty[0, 0] = 1
         empty[4, 5] = 255
         file[f"{fields}/nodata_pixels"] = empty
@@ -177,44 +178,36 @@ def write_tanager(path, values=None, swath=False, name="surface_reflectance", ch
 AVIRIS_WAVELENGTH = np.array([380.25, 700.0, 1400.0, 2490.5], dtype=np.float32)
 
 
-def aviris_values(seed=0):
-    values = np.random.default_rng(seed).uniform(0.1, 0.9, (4, 5, 6)).astype(np.float32)
+def aviris_values():
+    values = np.random.default_rng(0).uniform(0.1, 0.9, (4, 5, 6)).astype(np.float32)
     values[:, 0, :2] = -9999
     return values
 
 
-def write_aviris(
-    path, values=None, mapping="transverse_mercator", shift=0.5, change=None, **storage
-):
-    """Write AVIRIS-3 L2A (wavelength, northing, easting) with netCDF4.
-
-    The coordinates lie ``shift`` pixels from the upper left corner of their pixels.
-    """
-    if values is None:
-        values = aviris_values()
-    n_bands, n_rows, n_columns = values.shape
+def write_aviris(path, mapping="transverse_mercator", change=None):
+    """Write AVIRIS-3 L2A (wavelength, northing, easting) with netCDF4."""
     with netCDF4.Dataset(path, "w") as file:
-        file.createDimension("northing", n_rows)
-        file.createDimension("easting", n_columns)
+        file.createDimension("northing", 5)
+        file.createDimension("easting", 6)
         x = file.createVariable("easting", "f8", ("easting",))
-        x[:] = 400_000 + 2.5 * (np.arange(n_columns) + shift)
+        x[:] = 400_001.25 + 2.5 * np.arange(6)
         y = file.createVariable("northing", "f8", ("northing",))
-        y[:] = 4_100_000 - 2.5 * (np.arange(n_rows) + shift)
+        y[:] = 4_099_998.75 - 2.5 * np.arange(5)
         if mapping:
             grid = file.createVariable(mapping, "S1")
             grid.spatial_ref = UTM_33_NORTH
             grid.GeoTransform = "400000.0 2.5 0.0 4100000.0 0.0 -2.5"
         group = file.createGroup("reflectance")
-        group.createDimension("wavelength", n_bands)
+        group.createDimension("wavelength", 4)
         wavelength = group.createVariable("wavelength", "f4", ("wavelength",))
         wavelength.units = "nm"
         wavelength[:] = AVIRIS_WAVELENGTH
-        group.createVariable("fwhm", "f4", ("wavelength",))[:] = np.full(n_bands, 7.5)
+        group.createVariable("fwhm", "f4", ("wavelength",))[:] = np.full(4, 7.5)
         dims = ("wavelength", "northing", "easting")
-        cube = group.createVariable("reflectance", "f4", dims, fill_value=-9999.0, **storage)
+        cube = group.createVariable("reflectance", "f4", dims, fill_value=-9999.0)
         if mapping:
             cube.grid_mapping = mapping
-        cube[:] = values
+        cube[:] = aviris_values()
         # The real product has such groups, too.
         group = file.createGroup("water_vapor")
         group.createVariable("water_vapor", "f4", ("northing", "easting"))[:] = 1.5
@@ -288,7 +281,7 @@ def write_image(path, values, nodata=NODATA, crs="EPSG:32633", **options):
         file.write(values)
 
 
-def metadata(level="L2A", detectors=True, gains=True, order=range(1, 9), extra="", head=""):
+def metadata(level="L2A", gains=True, order=range(1, 9), extra="", head=""):
     """Return the text of METADATA.XML, with the elements that readers use and some others."""
     bands = []
     for number in order:
@@ -302,12 +295,11 @@ def metadata(level="L2A", detectors=True, gains=True, order=range(1, 9), extra="
             f"<FWHMOfBand>{FWHM[k]}</FWHMOfBand>{gain}</bandID>"
         )
     lists = ""
-    if detectors:
-        for name, numbers in (("vnir", VNIR), ("swir", SWIR)):
-            text = ",".join(str(number) for number in numbers)
-            lists += f"<{name}ProductQuality><numChannelsExpected>{len(numbers)}"
-            lists += f"</numChannelsExpected><expectedChannelsList>{text}</expectedChannelsList>"
-            lists += f"</{name}ProductQuality>"
+    for name, numbers in (("vnir", VNIR), ("swir", SWIR)):
+        text = ",".join(str(number) for number in numbers)
+        lists += f"<{name}ProductQuality><numChannelsExpected>{len(numbers)}"
+        lists += f"</numChannelsExpected><expectedChannelsList>{text}</expectedChannelsList>"
+        lists += f"</{name}ProductQuality>"
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>{head}<level_X>'
         f"<metadata><name>x-METADATA.XML</name></metadata><base><level>{level}</level></base>"
@@ -434,15 +426,13 @@ def prisma(folder):
 
 
 def neon(folder):
-    values = np.random.default_rng(1).integers(1, 9000, (4, 5, 6)).astype(np.int16)
-    values[1, 2] = -9999
     return Row(
-        write_neon(folder / "neon.h5", values),
-        values.transpose(2, 0, 1),
+        write_neon(folder / "neon.h5"),
+        neon_values().transpose(2, 0, 1),
         wavelength=NEON_WAVELENGTH,
         fwhm=np.linspace(5.5, 6.5, 6),
         gain=1e-4,
-        valid=values[..., 0] != -9999,
+        valid=neon_values()[..., 0] != -9999,
         good=[True, True, False, False, False, True],
         epsg=32618,
         transform=(368000.0, 1.0, 0.0, 4307000.0, 0.0, -1.0),

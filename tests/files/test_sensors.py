@@ -139,6 +139,13 @@ def test_coordinates_without_a_grid_mapping(tmp_path):
     assert any("taken as pixel centres" in note for note in scene.attrs["selfdict_notes"])
 
 
+def test_the_transform_of_aviris_comes_before_its_coordinates(tmp_path):
+    path = write_aviris(tmp_path / "aviris.nc")
+    with h5py.File(path, "r+") as file:
+        file["easting"][...] -= 1.25  # the edges of the pixels
+    assert transform_of(read_scene(path)).c == 400000.0
+
+
 def test_the_cube_may_be_named(tmp_path):
     path = write_aviris(tmp_path / "aviris.nc")
     named = read_scene(path, variable="reflectance/reflectance")
