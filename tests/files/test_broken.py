@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from refusal import refused
+from checks import refused
 from scipy.io import savemat
 from sensor_files import (
     PRISMA_FIELDS,

@@ -7,6 +7,7 @@ import pytest
 import rasterio.warp
 import spectral.io.envi as independent
 from affine import Affine
+from checks import noted
 from scene_sample import TRANSFORM, assert_same, full_scene
 
 from selfdict import InputError
@@ -207,7 +208,7 @@ def test_projections_and_datums(tmp_path, info, epsg):
         assert crs.to_epsg() == epsg
     # The grid is known all the same.
     assert transform_of(scene).c == 500000.0
-    is_noted = any("the CRS of 'map info' is not known" in note for note in notes_of(scene))
+    is_noted = "the CRS of 'map info' is not known" in noted(scene)
     assert is_noted == (epsg is None and "Arbitrary" not in info)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import rasterio
 import spectral.io.envi as independent
-from refusal import refused
+from checks import noted, refused
 from scipy.io import savemat
 from sensor_files import envi_text, write_enmap, write_image, write_matlab_73, write_prisma
 
@@ -165,4 +165,4 @@ def test_quality_layers_of_enmap(tmp_path):
     expected = plain.copy()
     expected[3, 2] = False
     np.testing.assert_array_equal(valid_mask(read_scene(path, quality=True)).values, expected)
-    assert any("quality=True" in note for note in read_scene(path).attrs["selfdict_notes"])
+    assert "quality=True" in noted(read_scene(path))

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
-from refusal import refused
+from checks import refused
 from scene_sample import TRANSFORM, assert_same, full_scene
 
 from selfdict import InputError

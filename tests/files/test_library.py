@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from refusal import refused
+from checks import refused
 
 from selfdict import InputError
 from selfdict.datasets import make_scene

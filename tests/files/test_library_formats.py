@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusal import refused
+from checks import refused
 
 from selfdict.scene import read_library
 from selfdict.scene.metadata import notes_of

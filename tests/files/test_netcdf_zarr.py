@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
-from refusal import refused
+from checks import noted, refused
 from scene_sample import TRANSFORM, assert_same, full_scene
 
 from selfdict.scene import build_scene, crs_of, read_scene, transform_of, write_scene
-from selfdict.scene.metadata import notes_of
 
 DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
 
@@ -157,9 +156,7 @@ def test_two_values_of_missing_data(tmp_path, suffix):
     dataset["reflectance"].to_netcdf(path, engine="h5netcdf", encoding=encoding)
     scene = read_scene(path)
     assert scene.attrs["_FillValue"] == -1
-    notes = notes_of(scene)
-    (note,) = [note for note in notes if "not applied" in note]
-    assert "missing_value 5, valid_range" in note
+    assert "not applied: missing_value 5, valid_range" in noted(scene)
     scene = read_scene(path, nodata=5)
     assert scene.selfdict.valid().values.sum() == 11
 
@@ -168,7 +165,7 @@ def test_the_same_value_twice_needs_no_note(tmp_path):
     dataset = packed_dataset().astype("f4")
     dataset["reflectance"].attrs |= {"missing_value": np.float32(np.nan), "_FillValue": np.nan}
     dataset.to_netcdf(tmp_path / "cube.nc", engine="h5netcdf")
-    assert not any("missing_value" in note for note in notes_of(read_scene(tmp_path / "cube.nc")))
+    assert "missing_value" not in noted(read_scene(tmp_path / "cube.nc"))
 
 
 STEP = 0.000542232520256367  # of EMIT, in degrees
@@ -189,14 +186,14 @@ def test_coordinates_in_single_precision(tmp_path):
     transform = transform_of(scene)
     assert abs(transform.a - STEP) < 1e-4 * STEP
     assert abs(transform.c - (-118.3 - STEP / 2)) < 0.1 * STEP
-    assert not any(SPACING in note for note in notes_of(scene))
+    assert SPACING not in noted(scene)
 
 
 def test_irregular_coordinates_are_noted(tmp_path):
     lat = np.array([50.0, 49.5, 49.0, 48.4])
     scene = read_scene(write_degrees(tmp_path / "cube.nc", np.arange(3.0), lat))
     assert transform_of(scene) is None
-    assert any(SPACING in note for note in notes_of(scene))
+    assert SPACING in noted(scene)
 
 
 def test_a_stored_transform_comes_before_rounded_coordinates():

@@ -11,7 +11,7 @@ import time
 import misbehaving
 import numpy as np
 import pytest
-from refusal import refused
+from checks import noted, refused
 from scene_sample import full_scene
 
 from selfdict.files import reader as module
@@ -196,7 +196,7 @@ def test_without_a_python_to_start_the_file_is_read_here(tmp_path, monkeypatch, 
     monkeypatch.setattr(sys, "executable", executable)
     scene = read_scene(write(tmp_path, "fine"))
     assert pid_of(scene) == os.getpid()
-    assert "read in this process" in scene.attrs["selfdict_notes"][-1]
+    assert "read in this process" in noted(scene)
 
 
 def test_a_format_of_a_script_is_read_there(tmp_path):

@@ -7,7 +7,7 @@ import misbehaving  # noqa: F401  (registers its format)
 import my_sensor  # noqa: F401  (registers its product)
 import numpy as np
 import pytest
-from refusal import refused
+from checks import refused
 
 from selfdict import InputError
 from selfdict.files.formats import format_of

@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
+from checks import refused
 from range_server import serve
-from refusal import refused
 from sensor_files import write_image, write_neon
 
 from selfdict.cli.source import Source

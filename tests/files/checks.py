@@ -1,8 +1,9 @@
-"""What a file that cannot be used must give, whatever is wrong with it."""
+"""What files must give: an error of one line, or notes on what was assumed."""
 
 import pytest
 
 from selfdict.scene import SceneError, read_scene
+from selfdict.scene.metadata import notes_of
 
 
 def refused(path, read=read_scene, **options):
@@ -13,3 +14,8 @@ def refused(path, read=read_scene, **options):
     assert "\n" not in message
     assert "root:" not in message  # a line of /etc/passwd
     return message
+
+
+def noted(scene):
+    """Return all notes as one text."""
+    return "; ".join(notes_of(scene))
