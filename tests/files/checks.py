@@ -1,5 +1,8 @@
 """What files must give: an error of one line, or notes on what was assumed."""
 
+import subprocess
+import sys
+
 import pytest
 
 from selfdict.scene import SceneError, read_scene
@@ -19,3 +22,10 @@ def refused(path, read=read_scene, **options):
 def noted(scene):
     """Return all notes as one text."""
     return "; ".join(notes_of(scene))
+
+
+def run(code, *arguments):
+    """Run Python code with arguments; return what it prints to standard output and error."""
+    words = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    return done.stdout.strip(), done.stderr

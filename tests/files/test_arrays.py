@@ -16,28 +16,24 @@ from selfdict.scene import read_scene
 from selfdict.scene.metadata import notes_of
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))  # rows, columns, bands
-
-
-def flat(dtype="float64"):
-    """Return the cube as MATLAB's reshape(cube, nRow*nCol, nBand)' has it."""
-    return {"Y": CUBE.reshape(12, 5, order="F").T.astype(dtype), "nRow": 3.0, "nCol": 4.0}
+EXPECTED = CUBE.transpose(2, 0, 1)
+Y = CUBE.reshape(12, 5, order="F").T  # as MATLAB's reshape(cube, [], 5)'
 
 
 @pytest.mark.parametrize("version", ["5", "5 compressed", "4", "7.3", "npz"])
 @pytest.mark.parametrize("dtype", ["int16", "float64"])
 def test_flat_layout(tmp_path, version, dtype):
+    arrays = {"Y": Y.astype(dtype), "nRow": 3.0, "nCol": 4.0}
     path = tmp_path / "scene.mat"
     if version == "npz":
         path = tmp_path / "scene.npz"
-        np.savez_compressed(path, **flat(dtype))
+        np.savez_compressed(path, **arrays)
     elif version == "7.3":
-        write_matlab_73(path, flat(dtype))
-    elif version == "4" and dtype == "int16":
-        savemat(path, flat(dtype), format="4")
+        write_matlab_73(path, arrays)
     else:
-        savemat(path, flat(dtype), do_compression=version.endswith("compressed"))
-    scene = read_scene(path)
-    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1).astype(dtype))
+        is_compressed = version.endswith("compressed")
+        savemat(path, arrays, format=version[0], do_compression=is_compressed)
+    np.testing.assert_array_equal(read_scene(path).values, EXPECTED.astype(dtype))
 
 
 @pytest.mark.parametrize("kind", ["5", "7.3", "npz", "npy"])
@@ -76,10 +72,6 @@ def test_nothing_is_unpickled(tmp_path):
     refused(path)
     np.savez(tmp_path / "scene.npz", cube=np.full((1, 1, 1), print, dtype=object))
     refused(tmp_path / "scene.npz")
-
-
-Y = CUBE.reshape(12, 5, order="F").T  # as MATLAB's reshape(cube, [], 5)'
-EXPECTED = CUBE.transpose(2, 0, 1)
 
 
 @pytest.mark.parametrize(

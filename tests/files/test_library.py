@@ -51,11 +51,9 @@ def write_files(folder):
     write_envi(folder)
     np.savez(folder / "rows.npz", spectra=SPECTRA, names=NAMES, wavelength=WAVELENGTH)
     np.savez(folder / "atoms.npz", D=SPECTRA.T, names=NAMES, wavelengths_um=WAVELENGTH / 1000)
-    lines = [
-        f"{nm / 1000},{','.join(map(str, row))}"
-        for nm, row in zip(WAVELENGTH, SPECTRA.T, strict=True)
-    ]
-    (folder / "lib.csv").write_text("\n".join([f"wavelength_um,{','.join(NAMES)}", *lines]) + "\n")
+    heading = f"wavelength_um,{','.join(NAMES)}"
+    table = np.column_stack([WAVELENGTH / 1000, SPECTRA.T])
+    np.savetxt(folder / "lib.csv", table, delimiter=",", header=heading, comments="")
     spectra = build_library(SPECTRA, NAMES, WAVELENGTH).rename(spectrum="endmember")
     write_spectra(spectra, folder / "ours.csv")
     return ("lib.hdr", "lib.sli", "rows.npz", "atoms.npz", "lib.csv", "ours.csv")

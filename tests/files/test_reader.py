@@ -3,7 +3,6 @@
 import gc
 import os
 import pickle
-import subprocess
 import sys
 import threading
 import time
@@ -11,7 +10,7 @@ import time
 import misbehaving
 import numpy as np
 import pytest
-from checks import noted, refused
+from checks import noted, refused, run
 from scene_sample import full_scene
 
 from selfdict.files import reader as module
@@ -185,10 +184,8 @@ scene = read_scene(sys.argv[1])
 print(int(scene.values.flat[0]), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    folder = os.path.dirname(misbehaving.__file__)
-    words = [sys.executable, "-c", code, str(write(tmp_path, "fine")), folder]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
-    assert ends(int(done.stdout))
+    pid, _ = run(code, write(tmp_path, "fine"), os.path.dirname(misbehaving.__file__))
+    assert ends(int(pid))
 
 
 @pytest.mark.parametrize("executable", ["/usr/bin/some-application", "", "/no/such/python"])
@@ -210,9 +207,8 @@ def read(path):
     return StoredCube.from_array(np.ones((2, 3, 4)))
 print(read_scene(sys.argv[1]).attrs["selfdict_notes"])
 """
-    words = [sys.executable, "-c", code, str(write(tmp_path, "fine"))]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
-    assert "read in this process" in done.stdout, done.stderr
+    notes, errors = run(code, write(tmp_path, "fine"))
+    assert "read in this process" in notes, errors
 
 
 def test_relative_paths_are_those_of_the_time_of_opening(tmp_path, monkeypatch):
@@ -263,6 +259,4 @@ for name, format in (("cube.nc", "netcdf"), ("cube.tif", "geotiff")):
     assert Reader(Path(sys.argv[1], name), FORMATS[format], {}).open()["shape"] == [5, 6, 7]
 print(sorted({"h5py", "rasterio", "scipy", "xarray", "zarr"} & sys.modules.keys()))
 """
-    words = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
-    assert done.stdout.strip() == "[]", done.stderr
+    assert run(code, tmp_path) == ("[]", "")

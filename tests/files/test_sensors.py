@@ -100,27 +100,19 @@ def test_a_large_map_is_gathered_tile_by_tile(tmp_path):
     np.testing.assert_array_equal(part.values, scene.values[:, 70:80, 100:200])
 
 
-def write_masks(path, swath, **flags):
-    """Write the mask product of a scene; ``flags`` are images by the names of flags."""
-    names = ["Cloud flag", "Cirrus flag", "Water flag", "Aggregate Flag"]
-    cube = np.zeros((*swath.shape[:2], 4), dtype=np.float32)
-    for name, image in flags.items():
-        cube[:, :, names.index(name.replace("_", " "))] = image
-    parameters = "sensor_band_parameters"
-    change = {"reflectance": None, f"{parameters}/wavelengths": None, "mask": cube}
-    change[f"{parameters}/mask_bands"] = np.array(names, dtype="S20")
-    return write_emit(path, swath, **change)
-
-
 def test_masks_beside_a_scene(tmp_path, swath):
     path = write_emit(tmp_path / "EMIT_L2A_RFL_001_20220827.nc", swath)
     refused(path, quality=True)
     renamed = write_emit(tmp_path / "renamed.nc", swath)
     refused(renamed, quality=True)
-    clouds = np.zeros((2, 3))
-    clouds[0, 1] = 1
+    flags = np.zeros((2, 3, 4), dtype=np.float32)
+    flags[0, 1, 0] = 1  # a cloud
+    flags[:, :, 2] = 1  # water
+    names = np.array(["Cloud flag", "Cirrus flag", "Water flag", "Aggregate Flag"], dtype="S20")
+    parameters = "sensor_band_parameters"
+    change = {"reflectance": None, f"{parameters}/wavelengths": None, "mask": flags}
     masks = tmp_path / "EMIT_L2A_MASK_001_20220827.nc"
-    write_masks(masks, swath, Cloud_flag=clouds, Water_flag=np.ones((2, 3)))
+    write_emit(masks, swath, **change, **{f"{parameters}/mask_bands": names})
     assert "quality=True" in noted(read_scene(path))
     # The look-up table puts the pixel (0, 1) of the sensor to (0, 2) of the map.
     expected = valid_mask(read_scene(path)).values
@@ -128,7 +120,7 @@ def test_masks_beside_a_scene(tmp_path, swath):
     for options in ({"quality": True}, {"mask": masks}):
         np.testing.assert_array_equal(valid_mask(read_scene(path, **options)).values, expected)
         sensor = read_scene(path, ortho=False, **options)
-        np.testing.assert_array_equal(valid_mask(sensor).values, clouds == 0)
+        np.testing.assert_array_equal(valid_mask(sensor).values, flags[:, :, 0] == 0)
     refused(masks)
 
 
