@@ -93,6 +93,7 @@ def test_any_index_reads_the_right_values(tmp_path, suffix):
     ):
         np.testing.assert_array_equal(read.isel(index).values, scene.isel(index).values)
     assert read.isel(y=slice(0, 0)).values.shape == (5, 0, 7)
+    assert read.isel(y=slice(0, 0), x=4).values.shape == (5, 0)
 
 
 def packed_dataset():

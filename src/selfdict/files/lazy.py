@@ -34,20 +34,17 @@ class _FileArray(BackendArray):
 
     def _load(self, key: tuple[Any, ...]) -> Array:
         """Return the values of three numbers or slices, which may have steps."""
+        nothing: Array = np.broadcast_to(self.dtype.type(), self.shape)[key]
+        if nothing.size == 0:
+            return nothing
         ranges = []
         inside: list[Any] = []
         for part, size in zip(key, self.shape):
+            places = np.arange(size)[part]
+            ranges.append([int(places.min()), int(places.max()) + 1])
             if isinstance(part, slice):
-                places = range(size)[part]
-                if len(places) == 0:
-                    return np.empty([len(range(n)[k]) for k, n in zip(key, self.shape)], self.dtype)
-                low = min(places[0], places[-1])
-                high = max(places[0], places[-1])
-                ranges.append([low, high + 1])
-                inside.append(slice(None, None, places.step))
+                inside.append(slice(None, None, part.step))
             else:
-                place = range(size)[int(part)]
-                ranges.append([place, place + 1])
                 inside.append(0)
         values: Array = self.reader.read(ranges, self.dtype)[tuple(inside)]
         return values
