@@ -2,11 +2,13 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from selfdict.cli.run import output_folder
@@ -114,3 +116,13 @@ def test_two_runs_with_one_target(tmp_path):
         run_two()
     assert (tmp_path / "out" / "report.html").read_text() == "second"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_matter(tmp_path, closed):
+    path = tmp_path / "cube.npy"
+    np.save(path, np.random.default_rng(0).random((12, 15, 20)))
+    words = shlex.join([sys.executable, "-m", "selfdict", "unmix", str(path), "-r", "3"])
+    out = tmp_path / "out"
+    subprocess.run(f"{words} -o {shlex.quote(str(out))} {closed}", shell=True, check=True)
+    assert "report.html" in json.loads((out / "run.json").read_text())["files"]

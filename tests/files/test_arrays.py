@@ -12,8 +12,7 @@ from sensor_files import write_matlab_73
 from selfdict.datasets import make_scene
 from selfdict.files.find_cube import guess_layout
 from selfdict.files.variables import Variable
-from selfdict.scene import read_scene
-from selfdict.scene.metadata import notes_of
+from selfdict.scene import SceneError, read_scene
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))  # rows, columns, bands
 EXPECTED = CUBE.transpose(2, 0, 1)
@@ -62,6 +61,21 @@ def test_cells_and_text_are_passed_over(tmp_path):
     refused(tmp_path / "a.mat", variable="s")
     savemat(tmp_path / "b.mat", things | {"cube": CUBE})
     np.testing.assert_array_equal(read_scene(tmp_path / "b.mat").values, CUBE.transpose(2, 0, 1))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_damaged_files_of_numpy_are_called_that(tmp_path, suffix):
+    whole = tmp_path / f"whole{suffix}"
+    if suffix == ".npy":
+        np.save(whole, CUBE)
+    else:
+        np.savez(whole, cube=CUBE)
+    for data in (whole.read_bytes()[:-40], whole.read_bytes()[:20], b"hello", b""):
+        path = tmp_path / f"damaged{suffix}"
+        path.write_bytes(data)
+        with pytest.raises(SceneError, match=r"is cut short|is not a NumPy file") as caught:
+            read_scene(path)
+        assert "pickle" not in str(caught.value)
 
 
 def test_nothing_is_unpickled(tmp_path):
@@ -136,10 +150,9 @@ def test_the_order_of_the_pixels_is_the_smoother_one(tmp_path, shape, order, suf
         np.savez(path, **arrays)
     scene = read_scene(path)
     np.testing.assert_array_equal(scene.values, cube.transpose(2, 0, 1))
-    (note,) = notes_of(scene)
-    assert "smoother" in note
+    assert "smoother" in noted(scene)
     # The other order can be forced.
-    assert f"layout='{'row' if order == 'F' else 'column'}-major'" in note
+    assert f"layout='{'row' if order == 'F' else 'column'}-major'" in noted(scene)
     other = "C" if order == "F" else "F"
     layout = "row-major" if other == "C" else "column-major"
     expected = arrays["Y"].T.reshape(*shape, 6, order=other)

@@ -4,6 +4,7 @@ Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interru
 """
 
 import gc
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -15,6 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line with ``arguments`` (default: those of the process) and exit."""
     from selfdict._imports import optional
 
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # It is closed. An output file would get its number, and what libraries print there.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     # An optional package: checked before a module imports it, to name the extra.
     try:
         optional("click")

@@ -32,10 +32,17 @@ _ALWAYS_ALLOWED = 64 * 2**20
 
 def create_memory() -> int:
     """Return a descriptor of an anonymous file, in memory where the system can do that."""
+    import fcntl  # where processes are started it is there
+
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("selfdict-reader")
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
+        descriptor = os.memfd_create("selfdict-reader")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    # If a standard stream is closed its number is free, but the child has a pipe there.
+    above = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return above
 
 
 class SharedMemory:

@@ -123,7 +123,7 @@ def read(path: Path) -> StoredCube:
     """Read an ENVI file, named by its header or by its data file."""
     header, data = find_files(path)
     if header.fields.get("file type", "").lower() == "envi spectral library":
-        raise SceneError(path, "is a spectral library, not a scene: give it by library=…")
+        raise SceneError(path, "is a spectral library, not a scene: unmix takes it by library=…")
     cube = StoredCube.from_array(map_values(header, data), held=data.stat().st_size)
     describe(cube, header)
     add_scale(cube, header)

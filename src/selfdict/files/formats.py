@@ -106,7 +106,8 @@ def options_of(
     unknown = sorted(options.keys() - parameters.keys())
     # A mask is read with the options of the scene.
     if unknown and not options.get("as_mask"):
-        raise InputError(f"{title} files do not take the option {', '.join(unknown)}")
+        listed = ", ".join(f"{name}=…" for name in unknown)
+        raise InputError(f"{title} files do not take {listed}")
     return {name: value for name, value in options.items() if name in parameters}
 
 
@@ -147,7 +148,7 @@ def format_by_suffix(path: Path) -> str:
     raise SceneError(
         path,
         f"the format of {suffix or 'a folder or a name without suffix'} is not known: "
-        "expected .hdr, .tif, .mat, .nc, .h5, .he5, .zarr, .npy or .npz, or format=…",
+        "expected .hdr, .tif, .mat, .nc, .h5, .he5, .zarr, .npy or .npz",
     )
 
 

@@ -179,7 +179,8 @@ def read_file(
             if names:
                 return _read_product(file, product, names, options)
     if options and "as_mask" not in options:
-        raise InputError(f"HDF5 files do not take the option {', '.join(sorted(options))}")
+        listed = ", ".join(f"{name}=…" for name in sorted(options))
+        raise InputError(f"HDF5 files do not take {listed}")
     return read_cube(file.variables(), variable, layout)
 
 

@@ -43,8 +43,14 @@ def read(
     matrix = _find_matrix(variables, variable, shape)
     if matrix is not None:
         variable, n_rows, n_columns, label = matrix
-        image, note = _unfold(variables[variable].numbers(), n_rows, n_columns, layout)
-        notes.append(f"{variable} has {note}; the size of the image is {label}")
+        values = variables[variable].numbers()
+        axis = "column"
+        if values.shape[1] != n_rows * n_columns:
+            values = values.T
+            axis = "row"
+        notes.append(f"{variable} has one {axis} per pixel; the size of the image is {label}")
+        image, note = _unfold(values, n_rows, n_columns, layout)
+        notes.append(note)
         variables[variable] = Variable.of(variable, image, DIMS)
         layout = None
     cube = read_cube(variables, variable, layout, n_bands)
@@ -63,13 +69,21 @@ def read(
 def _list_variables(path: Path) -> dict[str, Variable]:
     """Return the numeric arrays of a file."""
     suffix = path.suffix.lower()
-    if suffix == ".npy":
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-        return {path.stem: Variable.of(path.stem, mapped, ())}
-    if suffix == ".npz":
-        return _load_archive(path)
     with path.open("rb") as file:
         start = file.read(520)
+    if suffix in (".npy", ".npz") and not start.startswith((b"\x93NUMPY", b"PK")):
+        raise InputError("is not a NumPy file")
+    if suffix == ".npy":
+        try:
+            mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise InputError("is cut short or damaged, or holds Python objects") from error
+        return {path.stem: Variable.of(path.stem, mapped, ())}
+    if suffix == ".npz":
+        try:
+            return _load_archive(path)
+        except (ValueError, zipfile.BadZipFile) as error:
+            raise InputError("is cut short or damaged") from error
     # MATLAB puts a text of 512 bytes before the HDF5 file, other software does not.
     if b"\x89HDF\r\n\x1a\n" in (start[:8], start[512:]):
         return _hdf5_variables(path)
@@ -237,17 +251,13 @@ def _image_sizes(
 
 
 def _unfold(values: Array, n_rows: int, n_columns: int, order: str | None) -> tuple[Array, str]:
-    """Return a matrix, one axis of which is the pixels, as a cube (band, y, x), and a note.
+    """Return a matrix (band, pixel) as a cube (band, y, x), and a note.
 
     ``order`` says how pixels are counted: down the columns of the image, as in MATLAB, or along its
     rows, as in NumPy; None: as the image is smoother.
     """
     if order is not None and order not in _ORDERS:
         raise InputError(f"layout of a matrix must be 'column-major' or 'row-major', got {order!r}")
-    axis = "column"
-    if values.shape[1] != n_rows * n_columns:
-        values = values.T
-        axis = "row"
     images = {
         # MATLAB counts pixels column by column: reshape to (x, y) and swap.
         "column-major": values.reshape(-1, n_columns, n_rows).transpose(0, 2, 1),
@@ -256,7 +266,7 @@ def _unfold(values: Array, n_rows: int, n_columns: int, order: str | None) -> tu
     how = "as layout=… says"
     if order is None:
         order, how = _guess_order(images)
-    return images[order], f"one {axis} per pixel, counted {_ORDERS[order]} of the image, {how}"
+    return images[order], f"pixels are counted {_ORDERS[order]} of the image ({how})"
 
 
 def _guess_order(images: Mapping[str, Array]) -> tuple[str, str]:
