@@ -114,6 +114,9 @@ def test_wavelengths_that_are_given(tmp_path):
     refused(tmp_path / "cube.npy", wavelengths=tmp_path / "table.csv")
     with pytest.raises(InputError):
         read_scene(tmp_path / "cube.npy", wavelengths=[np.nan])
+    for given in ("400:400", "4.0.0:400", "400:1e3"):
+        with pytest.raises(InputError):
+            read_scene(tmp_path / "cube.npy", wavelengths=given)
 
 
 def test_a_table_with_a_spectrum_in_each_row(tmp_path):

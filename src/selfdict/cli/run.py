@@ -308,7 +308,7 @@ def _check_outputs(target: Path, force: bool, inputs: list[Path]) -> list[Path]:
     if not os.path.lexists(target):
         return []
     if target.is_symlink() or not target.is_dir():
-        raise SceneError(target, "exists and is not a folder; choose another one by --output")
+        raise SceneError(target, "is a link or no folder; choose another one by --output")
     found = sorted(target.iterdir())
     if found and not force:
         raise SceneError(target, "exists already; choose another folder, or use --force")

@@ -271,7 +271,8 @@ def add_scale(cube: StoredCube, header: Header) -> None:
         if has_gains:
             break
     if not (np.isfinite(gain).all() and np.isfinite(offset).all() and 0 < scale < np.inf):
-        raise SceneError(header.path, "its gains, offsets and scale factor must be finite numbers")
+        reason = "its gains and offsets must be finite, its scale factor above 0"
+        raise SceneError(header.path, reason)
     if scale != 1:
         cube.scale_factor = 1 / scale
         # Rounded in the header, the gains may say the same.

@@ -253,9 +253,11 @@ def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tu
     """Return wavelengths in nm that a user gives: numbers, a file of them, or ``"start:stop"``."""
     if not isinstance(given, str | os.PathLike):
         return _as_nanometres(np.asarray(given, dtype=np.float64).ravel())
-    match = re.fullmatch(r"\s*([0-9.]+)\s*:\s*([0-9.]+)\s*", str(given))
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*:\s*([0-9]+\.?[0-9]*)\s*", str(given))
     if match is not None:
         first, last = _as_nanometres(np.array([float(match[1]), float(match[2])])).tolist()
+        if first == last:
+            raise InputError(f"wavelengths must be a range such as 400:2500, got {given!r}")
         return first, last
     path = Path(given)
     text = read_bytes(path).decode("utf-8", "replace")
