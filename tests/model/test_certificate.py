@@ -1,5 +1,6 @@
 """The certificate: the bound of model (4), scores by every way, points that are refused."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from selfdict import (
     prove_groups,
 )
 from selfdict.datasets import make_mixtures
+from selfdict.model.dual import SUMMED, dot_error, total
 from selfdict.model.score_bounds import row_scores
 from selfdict.model.scores import FUSED_FEATURES, TILE_COLUMNS
 
@@ -124,3 +126,11 @@ def test_tolerance_of_the_residual_is_relative_to_epsilon():
     X[0, 2] = 1e-3 * (1 - 1e-4)
     with pytest.raises(InputError):
         certify(Solution.from_matrix(X, Problem(M, epsilon=0.9e-4)))
+
+
+@pytest.mark.parametrize("n", [0, 1, 127, 128, 129, 100_000])
+def test_a_sum_is_as_exact_as_the_bound_assumes(n):
+    rng = np.random.default_rng(n)
+    values = rng.standard_normal(n) * 10.0 ** rng.uniform(-8, 8, n)
+    room = dot_error(SUMMED) * math.fsum(np.abs(values))
+    assert abs(total(values) - math.fsum(values)) <= room
