@@ -158,7 +158,7 @@ TAGGED = {
     "unit in the tag": ({"wavelength": ["450 nm", "503 nm", "650 nm"]}, [450, 503, 650]),
     "central": ({"central_wavelength": ["450", "503", "650"]}, [450, 503, 650]),
     "not numbers": ({"wavelength": ["450", "503", "n/a"]}, None),
-    "not finite": ({"wavelength": ["450", "503", "nan"]}, None),
+    "not finite": ({"wavelength": ["450", "503", "inf"]}, None),
     "no length": ({"wavelength": ["1", "2", "3"], "wavelength_units": ["Index"] * 3}, None),
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from checks import refused
 
-from selfdict.scene import read_library
+from selfdict.scene import SceneError, read_library
 from selfdict.scene.metadata import notes_of
 
 spectral = pytest.importorskip("spectral")
@@ -177,3 +177,21 @@ def test_wavelengths_are_looked_for_beside_a_spectrum_only(tmp_path):
     deep.mkdir(parents=True)
     path.rename(deep / path.name)
     refused(deep / path.name, read_library)
+
+
+def test_spectra_whose_names_are_numbers(tmp_path):
+    path = tmp_path / "library.csv"
+    path.write_text("wavelength_nm,101,102\n400,0.1,0.2\n500,0.3,0.4\n")
+    library = read_library(path)
+    assert library["name"].values.tolist() == ["101", "102"]
+    np.testing.assert_array_equal(library["wavelength"], [400, 500])
+    np.testing.assert_array_equal(library.values, [[0.1, 0.3], [0.2, 0.4]])
+
+
+def test_empty_cells_are_gaps(tmp_path):
+    path = tmp_path / "library.csv"
+    path.write_text("wavelength_nm,a,b\n400,,0.2\n500,0.3,NA\n")
+    np.testing.assert_array_equal(read_library(path).values, [[np.nan, 0.3], [0.2, np.nan]])
+    path.write_text("wavelength_nm,a,b\n400,,0.2\n500,,0.4\n")
+    with pytest.raises(SceneError):
+        read_library(path)

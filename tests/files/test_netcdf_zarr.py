@@ -250,3 +250,10 @@ def test_a_crs_that_only_its_parameters_tell(tmp_path):
     with h5py.File(path, "r+") as file:
         file["spatial_ref"].attrs["grid_mapping_name"] = "unheard_of"
     assert crs_of(read_scene(path)) is None
+
+
+@pytest.mark.parametrize("name", ["a.hdr", "a.nc", "a.zarr", "a.tif"])
+def test_a_missing_wavelength_survives_a_round_trip(tmp_path, name):
+    wavelength = [450.0, np.nan, 500.0]
+    write_scene(build_scene(np.ones((3, 4, 5)), wavelength=wavelength), tmp_path / name)
+    np.testing.assert_array_equal(read_scene(tmp_path / name).wavelength, wavelength)

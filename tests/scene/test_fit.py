@@ -1,5 +1,7 @@
 """Noise per band, the verdict on the fit, and what is not explained, on scenes of known faults."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -145,6 +147,24 @@ def test_unexplained_patches(with_targets, incomplete):
     better = unmix(changed, 5, library=more, abundances="nnls").relative_error
     assert better <= first.error * 1.001
     assert first.error < 1.2 * better < result.relative_error
+
+
+def test_a_selection_that_was_cut_short_is_the_headline(scene):
+    fit = unmix(scene, 4).fit
+    cut = replace(fit, error=0.3, skipped=("columns were chosen without a fit",))
+    assert cut.is_poor
+    assert "time limit" in cut.headline
+    assert not any("Likely causes" in sentence for sentence in cut.sentences)
+    assert "Likely causes" in replace(cut, skipped=()).sentences[-1]
+
+
+def test_pixels_without_data_in_the_used_bands_are_counted(scene):
+    values = scene.copy(deep=True)
+    good = np.arange(scene.sizes["band"]) > 2
+    values = values.assign_coords(good_band=("band", good))
+    values[3:, 10:12, 10:15] = 0
+    result = unmix(values, 4)
+    assert any("10 further pixels" in note for note in result.notes)
 
 
 def test_a_single_pixel_counts_if_it_holds_much_of_the_error(with_targets, incomplete):

@@ -280,7 +280,7 @@ def _add_bands(cube: StoredCube, known: Mapping[str, Variable]) -> None:
     if "wavelength" in known:
         wavelength = known["wavelength"].numbers()
         units = known["wavelength"].unit()
-        if not np.isfinite(wavelength).all():
+        if not np.isfinite(wavelength).any() or np.isinf(wavelength).any():
             raise InputError("has wavelengths that are not finite numbers")
     if "fwhm" in known:
         fwhm = known["fwhm"].numbers()

@@ -217,8 +217,8 @@ def _texts(cube: StoredCube, fields: Mapping[str, list[str]], *names: str) -> li
 
 
 def _float_array(texts: list[str]) -> Array | None:
-    """Return finite numbers, or None if a text is not a number, or there are no texts."""
+    """Return numbers, NaN where one is missing; None for other texts, or if none is finite."""
     values = parse_floats(texts)
-    if values is None or values.size == 0 or not np.isfinite(values).all():
+    if values is None or np.isinf(values).any() or not np.isfinite(values).any():
         return None
     return values

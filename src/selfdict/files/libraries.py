@@ -16,6 +16,7 @@ from selfdict.files.formats import header_names, is_plain_file
 from selfdict.files.library_text import DELETED_BELOW, Record, read_records
 from selfdict.files.wavelengths import describe_bands, headings_of, parse_heading
 
+_OF_BANDS = ("band", "bands", "band_name")  # columns of tables beside wavelengths
 _CSV_FORMS = (
     "a table has one row per band and one column per spectrum, headed by its name, beside a column "
     "'wavelength_nm' or 'wavelength_um'; or one row per spectrum, with the wavelengths as headings "
@@ -157,14 +158,16 @@ def _read_csv(path: Path) -> StoredLibrary:
         columns[from_csv_cell(name.strip())] = [row[k] for row in lines[1:]]
     if len(columns) != len(lines[0]):
         raise InputError(f"has two columns of the same name; {_CSV_FORMS}")
-    if sum(parse_floats([name]) is not None for name in columns) > 1:
+    # Names of spectra may be numbers, too: a column that describes bands decides.
+    has_bands = any(parse_heading(name) or name.lower() in _OF_BANDS for name in columns)
+    if not has_bands and sum(parse_floats([name]) is not None for name in columns) > 1:
         return _spectra_in_rows(columns)
     # Columns that describe bands are taken out: what is left are spectra.
     listed = {}
     for name in list(columns):
         if parse_heading(name) is not None:
             listed[name] = _numbers(name, columns.pop(name))
-        elif name.lower() in ("band", "bands", "band_name"):
+        elif name.lower() in _OF_BANDS:
             del columns[name]
     # Standard deviations of averaged spectra, as ``write_spectra`` adds them.
     for name in list(columns):
@@ -205,8 +208,10 @@ def _spectra_in_rows(columns: Mapping[str, list[str]]) -> StoredLibrary:
 
 
 def _numbers(name: str, column: list[str]) -> Array:
-    values = parse_floats(column)
-    if values is None:
+    # Spreadsheets leave the cells of deleted values empty.
+    is_gap = [cell.strip().lower() in ("", "na", "n/a") for cell in column]
+    values = parse_floats("nan" if gap else cell for cell, gap in zip(column, is_gap))
+    if values is None or all(is_gap):
         raise InputError(f"the column {name!r} holds no numbers; {_CSV_FORMS}")
     return values
 

@@ -47,6 +47,8 @@ class Fit:
         What seems wrong with the data, one sentence each.
     left_out : tuple of str
         Which bands are left out as noise, one sentence each.
+    skipped : tuple of str
+        What the selection left out because of a time limit.
     """
 
     error: float
@@ -54,14 +56,17 @@ class Fit:
     n_materials: int
     faults: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, maps: Maps, n_materials: int, look: Preflight) -> "Fit":
+    def of(
+        cls, maps: Maps, n_materials: int, look: Preflight, skipped: tuple[str, ...] = ()
+    ) -> "Fit":
         """Judge the maps by what was seen in the scene before."""
         faults = tuple(finding.sentence for finding in look.findings if finding.is_fault)
         noise = [finding for finding in look.findings if finding.kind == "noisy bands"]
         left_out = tuple(finding.sentence for finding in noise)
-        return cls(maps.relative_error, look.noise_error, n_materials, faults, left_out)
+        return cls(maps.relative_error, look.noise_error, n_materials, faults, left_out, skipped)
 
     @property
     def is_poor(self) -> bool:
@@ -77,6 +82,8 @@ class Fit:
     @property
     def headline(self) -> str:
         """The verdict in one sentence."""
+        if self.is_poor and self.skipped:
+            return "These spectra do not describe the scene: the time limit was too short."
         if self.is_poor:
             return "The model does not describe this scene."
         if self.faults:
@@ -100,7 +107,9 @@ class Fit:
             error += f"; {noise} would account for {percent(self.noise)}"
         found = [f"{error}."]
         found += [f"{said[0].upper()}{said[1:]}." for said in (*self.faults, *self.left_out)]
-        if self.is_poor and not self.faults:
+        if self.skipped:
+            found.append(f"For lack of time, {'; '.join(self.skipped)}.")
+        elif self.is_poor and not self.faults:
             found.append(
                 f"Likely causes: too few materials ({self.n_materials}), faulty bands, undeclared "
                 "no-data values, exchanged axes, or values that are neither reflectance nor "

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import xarray as xr
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, warn_caller
 from selfdict._imports import optional
 from selfdict.compute.threads import thread_limit
 from selfdict.scene.blocks import Block, blocks, cut, in_row_chunks
@@ -113,6 +113,8 @@ def connected(scheduler: str) -> Iterator[Any]:
             f"could not connect to a dask scheduler at {scheduler!r}: {reason}"
         ) from error
     try:
+        if not client.nthreads():
+            warn_caller("the cluster has no workers: waiting for the first one")
         yield client
     finally:
         client.close()

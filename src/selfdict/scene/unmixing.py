@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._display import listed, percent
+from selfdict._display import counted, listed, percent
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.compute.deadline import Announcer
 from selfdict.readout.proof import groups_of_rows
@@ -153,7 +153,7 @@ def unmix_scene(
             for other, error in zip(compared, maps.other_errors)
         ),
         preflight=look,
-        fit=Fit.of(maps, len(choice.chosen), look),
+        fit=Fit.of(maps, len(choice.chosen), look, getattr(choice.estimator, "skipped_", ())),
         check=bound,
         rank_advice=advice,
         seconds=stages.seconds | {"total": sum(stages.seconds.values())},
@@ -183,6 +183,13 @@ def _result(
     """Return what was found, in the words and places of the scene."""
     endmembers = _endmembers(plan, choice, maps)
     notes = [*plan.notes, *failures]
+    look = found["preflight"]
+    n_missing = look.n_pixels - maps.totals.n_valid
+    if n_missing > 0 and all(finding.kind != "missing values" for finding in look.findings):
+        notes.append(
+            f"{counted(n_missing, 'further pixel')} without data in all bands that are used: left "
+            "out"
+        )
     found |= {"solution": None, "solution_pixels": None}
     if plan.options.is_fgnsr:
         found |= _about_solution(plan, choice)
