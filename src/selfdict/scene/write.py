@@ -4,13 +4,13 @@ What is written goes to a temporary folder ``.selfdict-RANDOM`` beside its targe
 once it is complete. A killed process leaves the folder behind; nothing ever reads it.
 """
 
+import contextlib
 import os
 import re
 import shutil
 import tempfile
 import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,7 @@ def _fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
     return in_row_chunks(scene).where(xr.DataArray(valid, dims=("y", "x")), fill)
 
 
-@contextmanager
+@contextlib.contextmanager
 def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator[Path]:
     """Yield a path in a temporary folder; on success, move all that is in it beside ``target``."""
     check_free([target, *companions], overwrite=overwrite)
@@ -169,7 +169,7 @@ def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator
         publish(written, target.parent, replaced, temporary / "old")
 
 
-@contextmanager
+@contextlib.contextmanager
 def temporary_folder(target: Path) -> Iterator[Path]:
     """Yield a folder beside ``target``: ``new`` in it is for outputs, ``old`` for the replaced."""
     try:
@@ -179,11 +179,13 @@ def temporary_folder(target: Path) -> Iterator[Path]:
         raise SceneError(target, f"cannot be written: {error.strerror}") from error
     new = temporary / "new"
     old = temporary / "old"
+    least_rounds = 10
     try:
         new.mkdir()
         old.mkdir()
         yield temporary
         shutil.rmtree(old, ignore_errors=True)
+        least_rounds = 1
     except SceneError as error:
         path = Path(error.path)
         if not path.is_relative_to(new):
@@ -191,15 +193,16 @@ def temporary_folder(target: Path) -> Iterator[Path]:
         # The user does not know the temporary folder.
         raise SceneError(target.parent / path.relative_to(new), error.reason) from error
     finally:
-        # After an error other threads of dask may still write for a moment.
-        for _ in range(50):
+        # After an error other threads of dask may still write for a moment, also into folders that
+        # they make anew.
+        for finished in range(1, 51):
             shutil.rmtree(new, ignore_errors=True)
-            if not new.exists():
+            for folder in (old, temporary):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()  # only if it is empty
+            if finished >= least_rounds and not new.exists():
                 break
             time.sleep(0.02)
-        for folder in (old, temporary):
-            if folder.is_dir() and not os.listdir(folder):
-                folder.rmdir()
 
 
 def publish(written: Sequence[Path], folder: Path, replaced: Sequence[Path], aside: Path) -> None:
