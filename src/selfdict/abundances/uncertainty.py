@@ -4,7 +4,7 @@ The model, its symbols and the formulas are those of :doc:`/answer`. Of the seco
 the pixels of a material, Q_k = UᵀC_kU and tr C_k are needed. A share has the error v_iᵀUᵀe with a
 row v_i of r numbers, and the variance v_iᵀN v_i. The residual has m − |P| + λ 1ᵀB1 degrees of
 freedom, and one more for coefficients that sum to one. A coefficient of zero has no first-order
-error; it gets the error it would have if it were free.
+error; it gets the error it would have if it were free, and a share of one the largest of these.
 """
 
 from dataclasses import dataclass

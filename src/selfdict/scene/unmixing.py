@@ -187,8 +187,8 @@ def _result(
     n_missing = look.n_pixels - maps.totals.n_valid
     if n_missing > 0 and all(finding.kind != "missing values" for finding in look.findings):
         notes.append(
-            f"{counted(n_missing, 'further pixel')} without data in all bands that are used: left "
-            "out"
+            f"left out: {counted(n_missing, 'further pixel')}, zero or too large in the bands that "
+            "are used"
         )
     found |= {"solution": None, "solution_pixels": None}
     if plan.options.is_fgnsr:
